@@ -44,12 +44,8 @@ TRAINED = "learned-policy"
 def environments(only: Sequence[str] = ()) -> list[list[Environment]]:
     """Return the environments of all ids with installed tables, except ids of users' tables.
 
-    Args:
-        only: Families or ids, with wildcards, case-insensitive; all if empty.
-
-    Returns:
-        A list with the first arguments of each family, one with the second arguments of those that have them, and so
-        on.
+    The first list has the first arguments of each family, the second the second arguments of those that have them, and
+    so on. `only` are families or ids, with wildcards, case-insensitive; all if empty.
 
     Raises:
         ValueError: An entry matches no family or id.
@@ -81,13 +77,9 @@ def studies(seeds: int, only: Sequence[str] = (), others: Sequence[str] = ()) ->
     """The studies of the leaderboard, and the name of the folder of each: "" is the common folder.
 
     Every seed is a replication; agents that take more than a second per run have fewer. Agents that learn from other
-    tables have a separate study with these.
-
-    Args:
-        seeds: Number of replications.
-        only: See `environments`.
-        others: External agents: registered ones, which have a separate study, as their packages may be missing; or
-            `module:factory` or `policy:FILE`, each of which runs in a separate process.
+    tables have a separate study with these. `only` is that of `environments`; `others` are external agents: registered
+    ones, which have a separate study, as their packages may be missing; or `module:factory` or `policy:FILE`, each of
+    which runs in a separate process.
 
     Raises:
         ValueError: See `environments`; or an entry of `others` is an agent of the suite.
@@ -164,12 +156,9 @@ def thinned(found: Mapping[str, Any]) -> dict[str, Any]:
     Degenerate tracks, which the page only lists, have neither curves nor pairs.
     """
     curves = {env: {k: _thin(p, 0) for k, p in panels.items()} for env, panels in found["curves"].items()}
-    tracks = [
-        {**t, "curves": {}, "pairs": []}
-        if t.get("flat")
-        else {**t, "curves": {k: _thin(p, 2) for k, p in t["curves"].items()}}
-        for t in found["tracks"]
-    ]
+    none: dict[str, Any] = {"curves": {}, "pairs": []}
+    tracks = [{**t, **(none if t.get("flat") else {"curves": {k: _thin(p, 2) for k, p in t["curves"].items()}})}
+              for t in found["tracks"]]  # fmt: skip
     return {**found, "curves": curves, "tracks": tracks}
 
 
@@ -201,10 +190,7 @@ def without_doubles(found: dict[str, Any]) -> dict[str, Any]:
 
 
 def publish(folder: Path) -> None:
-    """Write the committed scores.
-
-    Args:
-        folder: Folder of the runs.
+    """Write the committed scores from a folder of runs.
 
     Raises:
         ValueError: The replay of runs gives other results, or they cannot be compared.

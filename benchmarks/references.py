@@ -44,16 +44,10 @@ VARIANTS: tuple[tuple[str, dict[str, Any]], ...] = (
 
 
 def on_box(params: Any, task: int, *, points: int = RANDOM, generations: int = GENERATIONS) -> tuple[float, float]:
-    """Best known reward and median of random actions on a task.
+    """Best known reward and median of random actions on a task (an index), of an environment with one objective.
 
     The evolution strategy keeps the best of parents and children. Each child is a parent with about a third of its
     coordinates changed by steps of various sizes, or redrawn.
-
-    Args:
-        params: Parameters of an environment with one objective.
-        task: Index of the task.
-        points: Number of random actions.
-        generations: Number of generations of the evolution strategy.
     """
     rng = np.random.default_rng(task)
 

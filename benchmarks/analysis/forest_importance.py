@@ -25,23 +25,14 @@ UNRELIABLE = 0.2
 
 @dataclass(frozen=True)
 class Dimension:
-    """A hyperparameter as an input of the forest.
-
-    Attributes:
-        name: Name of the hyperparameter.
-        values: Distinct numbers, all equally likely; empty for a range, which is uniform.
-        low: Smallest number of a range.
-        high: Largest number.
-        log: Whether the numbers are logarithms.
-        labels: Labels of `values`; empty: the values themselves.
-    """
+    """A hyperparameter as an input of the forest."""
 
     name: str
-    values: tuple[float, ...] = ()
-    low: float = 0.0
-    high: float = 1.0
-    log: bool = False
-    labels: tuple[str, ...] = ()
+    values: tuple[float, ...] = ()  # distinct numbers, all equally likely; empty for a range, which is uniform
+    low: float = 0.0  # smallest number of a range
+    high: float = 1.0  # largest number
+    log: bool = False  # whether the numbers are logarithms
+    labels: tuple[str, ...] = ()  # of `values`; empty: the values themselves
 
     def cells(self, thresholds: Floats) -> tuple[Floats, Floats]:
         """The values, or the midpoints of a range's intervals between a tree's thresholds; and their weights."""
@@ -54,24 +45,15 @@ class Dimension:
 
 @dataclass(frozen=True)
 class ForestImportance:
-    """Fractions of the variance, averaged over the trees.
-
-    Attributes:
-        names: Names of the d hyperparameters.
-        main: (d,) fraction explained by each main effect.
-        pairs: (d, d) symmetric; fraction explained by each pairwise interaction beyond the main effects; diagonal 0.
-        main_std: (d,) standard deviation of `main` over trees.
-        marginals: For each hyperparameter its points, and the mean and standard deviation over trees of the marginal
-            prediction.
-        score: Out-of-bag R2 of the forest; NaN below 16 trees.
-    """
+    """Fractions of the variance that d hyperparameters explain, averaged over the trees."""
 
     names: tuple[str, ...]
-    main: Floats
-    pairs: Floats
-    main_std: Floats
+    main: Floats  # (d,) fraction explained by each main effect
+    pairs: Floats  # (d, d) symmetric: each pairwise interaction beyond the main effects; diagonal 0
+    main_std: Floats  # (d,) standard deviation of `main` over trees
     marginals: tuple[tuple[Floats, Floats, Floats], ...]
-    score: float
+    """For each hyperparameter its points, and the mean and deviation over trees of the marginal prediction."""
+    score: float  # out-of-bag R2 of the forest; NaN below 16 trees
 
     @property
     def warning(self) -> str:
@@ -88,8 +70,7 @@ class ForestImportance:
 def boxes(tree: Any, d: int) -> tuple[Floats, Floats, Floats]:
     """The leaves of a fitted scikit-learn tree (`estimator.tree_`) of d features.
 
-    Returns:
-        (leaves,) predictions, and (leaves, d) lower and upper bounds of their boxes, low < x <= high.
+    They are (leaves,) predictions, and (leaves, d) lower and upper bounds of their boxes, low < x <= high.
     """
     leaves = []
     stack = [(0, np.full(d, -np.inf), np.full(d, np.inf))]
@@ -111,9 +92,8 @@ def decompose(
 ) -> tuple[Floats, Floats, float, list[tuple[Floats, Floats]]]:
     """Variances of one tree over the space: exact sums over its leaves, as `boxes` returns them.
 
-    Returns:
-        (d,) variance of each main effect, (d, d) of each pairwise interaction, the total variance, and for each axis
-        its points and the mean over all other axes at each.
+    Returned are the (d,) variance of each main effect, (d, d) of each pairwise interaction, the total variance, and for
+    each axis its points and the mean over all other axes at each.
     """
     d = len(axes)
     parts = [axis.cells(high[:, i]) for i, axis in enumerate(axes)]

@@ -40,23 +40,14 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class Estimate:
-    """Differences and their uncertainty; all arrays have the shape of the leading axes.
+    """Differences and their uncertainty; all arrays have the shape of the leading axes."""
 
-    Attributes:
-        mean: Unweighted mean over environments (or groups).
-        low: Lower end of the 95 % interval; NaN without an interval.
-        high: Upper end of the 95 % interval.
-        p: Two-sided p-value of "no difference"; 1 where it cannot be tested.
-        se: Standard error.
-        df: Degrees of freedom of the standard error; 0 if there is none.
-    """
-
-    mean: Floats
-    low: Floats
-    high: Floats
-    p: Floats
-    se: Floats
-    df: Floats
+    mean: Floats  # unweighted mean over environments (or groups)
+    low: Floats  # lower end of the 95 % interval; NaN without an interval
+    high: Floats  # its upper end
+    p: Floats  # two-sided p-value of "no difference"; 1 where it cannot be tested
+    se: Floats  # standard error
+    df: Floats  # degrees of freedom of the standard error; 0 if there is none
 
 
 def fixed_tasks(differences: npt.ArrayLike) -> Estimate:

@@ -79,13 +79,7 @@ def of_header(header: Mapping[str, Any]) -> Scale:
 
 
 class Scales:
-    """The scales of the episodes of one environment.
-
-    Args:
-        env_id: Registered id.
-        params: Parameters of the environment.
-        env_kwargs: Arguments of the environment.
-    """
+    """The scales of the episodes of one environment, from its id, parameters and arguments."""
 
     def __init__(self, env_id: str, params: Params, env_kwargs: Mapping[str, Any]) -> None:
         self._params, self._rewards = params, functools.cache(functools.partial(rewards_of, params))
@@ -93,12 +87,7 @@ class Scales:
         self._id = env_id
 
     def of(self, table: int, rows: npt.NDArray[np.int64] | None = None) -> Scale:
-        """The scale of an episode.
-
-        Args:
-            table: Index in `params.tables` of the episode's table.
-            rows: (k,) rows of the table in the episode; None: all.
-        """
+        """The scale of an episode on a table (index in `params.tables`) and its (k,) rows; None: all."""
         p, nothing = self._params, np.empty(0)
         if p.known is not None:
             return self._named("given", *p.known)
@@ -118,9 +107,7 @@ class Scales:
     def headers(self, tables: npt.NDArray[np.int64], rows: npt.NDArray[np.int64] | None) -> list[dict[str, Any]]:
         """`Scale.header` of many episodes, which may share lists.
 
-        Args:
-            tables: (n,) index in `params.tables` of the table of each episode.
-            rows: (n, k) rows of each episode; None: all.
+        `tables` are (n,) indices in `params.tables`, `rows` the (n, k) rows of each episode; None: all.
         """
         found: list[dict[str, Any]] = [{}] * len(tables)
         for table in np.unique(tables).tolist():

@@ -43,11 +43,7 @@ UNPACKED = 2**28
 
 
 def build(runs: Path, track: Path = TRACK) -> tuple[bytes, bytes]:
-    """Return the archive of a track and its table of runs, both as bytes.
-
-    Args:
-        runs: Folder of the runs.
-        track: Study file.
+    """Return the archive of a track (a study file) and its table of runs, both as bytes, from the folder of the runs.
 
     Raises:
         ValueError: Runs are missing, or their replay gives other results.
@@ -123,17 +119,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--runs", type=Path, default=Path("track"), help="folder of runs (default: %(default)s)")
     parser.add_argument("--agents", help="other agents, separated by commas (default: those of the track)")
     parser.add_argument("--jobs", type=int, default=1, help="processes (default: %(default)s)")
-    parser.add_argument(
-        "--out", type=Path, default=Path(f"{TRACK.stem}.zip"), help="the archive (default: %(default)s)"
-    )
+    default = Path(f"{TRACK.stem}.zip")
+    parser.add_argument("--out", type=Path, default=default, help="the archive (default: %(default)s)")
     parser.add_argument("--table", type=Path, help="also write the table of its runs")
     args = parser.parse_args(argv)
     if args.what == "run":
         study = from_file(args.track)
         if args.agents:
-            study = dataclasses.replace(
-                study, agents=tuple(e for a in args.agents.split(",") for e in entrants(a, False))
-            )
+            others = tuple(e for a in args.agents.split(",") for e in entrants(a, False))
+            study = dataclasses.replace(study, agents=others)
         with executors.of_jobs(args.jobs) as executor, progress() as watch:
             errors = conduct(study, args.runs, executor, watch=watch).errors
         for (env, agent), error in errors.items():

@@ -72,7 +72,7 @@ def files(
     facts: str,
     commands: Sequence[str],
 ) -> Iterator[tuple[str, bytes | str]]:
-    """Names and contents of the files.
+    """Names and contents of the files; without matplotlib a `ModuleNotFoundError` says how to install it.
 
     Args:
         tracks: Tracks of a summary.
@@ -81,9 +81,6 @@ def files(
         evaluations: Data frame of evaluations.
         facts: Further sentence of the appendix.
         commands: Commands that made the runs and these files, as typed.
-
-    Raises:
-        ModuleNotFoundError: matplotlib is missing; the message says how to install it.
     """
     shown: list[str] = []
     parts: list[dict[str, Any]] = []
@@ -216,13 +213,5 @@ def _verbatim(text: str) -> list[str]:
 
 def _longtable(columns: str, frame: Any) -> list[str]:
     rows = [" & ".join(rf"\scriptsize {tex(v)}" for v in row) + r" \\" for row in frame.itertuples(index=False)]
-    head = " & ".join(map(tex, frame.columns)) + r" \\"
-    return [
-        rf"\begin{{longtable}}{{{columns}}}",
-        r"\toprule",
-        head,
-        r"\midrule",
-        *rows,
-        r"\bottomrule",
-        r"\end{longtable}",
-    ]
+    head = [rf"\begin{{longtable}}{{{columns}}}", r"\toprule", " & ".join(map(tex, frame.columns)) + r" \\"]
+    return [*head, r"\midrule", *rows, r"\bottomrule", r"\end{longtable}"]

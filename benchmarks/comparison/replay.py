@@ -44,15 +44,10 @@ SETTING = ("env_kwargs", "shuffle", "subsample", "budget")
 
 @dataclass
 class Replay:
-    """Comparison of parts with their replay on the environment; `Store.once` calls it for each part.
+    """Comparison of parts with their replay on the environment; `Store.once` calls it for each part."""
 
-    Attributes:
-        checked: Number of runs compared.
-        unchecked: Id -> reason why its runs were not compared.
-    """
-
-    checked: int = 0
-    unchecked: dict[str, str] = field(default_factory=dict)
+    checked: int = 0  # number of runs compared
+    unchecked: dict[str, str] = field(default_factory=dict)  # id -> reason why its runs were not compared
     _kept: dict[str, _Problems] = field(default_factory=dict)
     """Problems of earlier parts, reused for other agents on the same seeds; the least recently used first."""
 
@@ -151,12 +146,7 @@ def _alike(block: Block) -> Iterator[npt.NDArray[np.intp]]:
 
 
 class _Problems:
-    """Environments with the same arguments, and their episodes.
-
-    Args:
-        header: Header of a run on one of them.
-        seeds: Seeds of the runs.
-    """
+    """Environments with the same arguments as those of a run with this header, and their episodes of some seeds."""
 
     def __init__(self, header: dict[str, Any], seeds: list[int]) -> None:
         h = header
@@ -193,12 +183,7 @@ class _Problems:
 
 
 class _Runs:
-    """Runs of a part whose environments have the same arguments.
-
-    Args:
-        block: The runs.
-        problems: Their problems.
-    """
+    """Runs of a part whose environments have the same arguments."""
 
     def __init__(self, block: Block, problems: _Problems) -> None:
         self.block, self.header, self.starts = block, block.header_of(0), block.starts
@@ -211,11 +196,7 @@ class _Runs:
         self.episodes = problems.episodes
 
     def check(self) -> None:
-        """Compare all stored values.
-
-        Raises:
-            _MismatchError: A stored value differs from the environment's.
-        """
+        """Compare all stored values; raise a `_MismatchError` if one differs from the environment's."""
         for name in ("table", "kind", "sha256"):
             given = [own[name] for own in self.block.rest]
             self._equal_each(name, [given[k] for k in self.block.which.tolist()], self.problems.told[name].tolist())

@@ -154,11 +154,7 @@ class Scores:
         return scores
 
     def add(self, block: Block, rank: tuple[Any, ...]) -> None:
-        """Add runs.
-
-        Args:
-            block: The runs.
-            rank: Sort key of the environment and agent; of one type for all.
+        """Add runs; `rank` is the sort key of the environment and agent, of one type for all.
 
         Raises:
             ValueError: The runs cannot be compared with the others.

@@ -18,16 +18,11 @@ from hpo_envs.families import registry
 def of_scored(
     first: Mapping[str, Mapping[str, Any]], scored: Mapping[str, Mapping[str, ScoredRuns]]
 ) -> dict[str, list[dict[str, Any]]]:
-    """Records for each agent and budget, by family of arms.
+    """Records for each agent and budget, by family of arms, from a header of each environment and the scores.
 
-    Args:
-        first: Header of a run of each environment.
-        scored: Scored runs by environment and agent.
-
-    Returns:
-        `agent`, `budget`, `n`, `wrong` ([fraction, low, high] of the runs that recommend another arm than the best
-        one), `sure` (fraction that stopped because they were confident, with budget left for two rounds of all arms)
-        and `evaluations` (mean; the whole budget for runs that were not sure).
+    A record has `agent`, `budget`, `n`, `wrong` ([fraction, low, high] of the runs that recommend another arm than the
+    best one), `sure` (fraction that stopped because they were confident, with budget left for two rounds of all arms)
+    and `evaluations` (mean; the whole budget for runs that were not sure).
     """
     found: dict[str, dict[tuple[str, float], list[tuple[ScoredRuns, int]]]] = {}
     for env, by in scored.items():

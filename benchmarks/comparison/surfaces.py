@@ -30,11 +30,8 @@ def surfaces(
 ) -> list[Floats]:
     """Median, lower- and upper-quartile attainment surfaces, which 50, 75 and 25 per cent of the runs attain.
 
-    Args:
-        runs: (k, 2) rewards and (k,) costs of each run.
-        budget: Budget of the runs.
-        grid: First rewards at which surfaces are evaluated.
-        share: Fraction of the budget.
+    They are evaluated at the first rewards `grid`, from the (k, 2) rewards and (k,) costs of each run within the
+    fraction `share` of the budget.
     """
     sets = [within_budget(*run, budget, share) for run in runs]
     return [targets.attainment(sets, grid, s) for s in (0.5, 0.75, 0.25)]

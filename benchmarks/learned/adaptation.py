@@ -86,12 +86,7 @@ def function_table(k: int) -> Table:
 
 
 def methods(files: Mapping[str, str], level: str) -> dict[str, AgentSetting]:
-    """Return the agents of a level and their rivals, by name.
-
-    Args:
-        files: Files of weights of `in-context`, see `trained`.
-        level: `table`, `configurations` or `family`.
-    """
+    """Return the agents of a level and their rivals, by name; `files` have weights of `in-context`, see `trained`."""
     helped = {"transfer": "family"} if level == "table" else {}
     half = {"file": files["half"], "seen": True} if level == "configurations" else {}
     found: dict[str, AgentSetting] = {
@@ -109,14 +104,7 @@ def methods(files: Mapping[str, str], level: str) -> dict[str, AgentSetting]:
 
 
 def scores(task: str, agent: str, given: Mapping[str, Any], seeds: Sequence[int]) -> Floats:
-    """Return (2, seeds) mean and final normalised regret.
-
-    Args:
-        task: An id, `function K`, or a name of `HALVES`.
-        agent: Name of the agent.
-        given: Arguments of the agent.
-        seeds: Seeds of the runs.
-    """
+    """Return (2, seeds) mean and final normalised regret on an id, on `function K`, or on a table of `HALVES`."""
     env_id, more = task, dict(given)
     kwargs: dict[str, Any] = {"subsample": 0.8}
     if task.startswith("function "):
@@ -169,8 +157,7 @@ def adaptation(r: Reproduction) -> None:
 def summary(found: Mapping[tuple[str, str, str, str], Floats]) -> list[dict[str, str]]:
     """Mean regret of each family and over all, and differences with intervals over task groups.
 
-    Args:
-        found: (level, family, task, method) -> (2, seeds) regrets.
+    `found` has the (2, seeds) regrets by level, family, task and method.
     """
     rows = []
     for level in dict.fromkeys(k[0] for k in found):

@@ -51,21 +51,13 @@ RATE, WARMING = 4e-3, 50
 
 @dataclass(frozen=True)
 class States:
-    """Recorded states of E searches of T evaluations over n candidates.
+    """Recorded states of E searches of T evaluations over n candidates."""
 
-    Attributes:
-        columns: (E, T, n, columns) float16 observations before each evaluation.
-        context: (E, T, CONTEXT) float16 observations of the episode.
-        free: (E, T, n) mask of unevaluated candidates.
-        gains: (E, T, n) float16 gain of each candidate over the best reward so far.
-        words: (E,) language or task group of the table; empty for functions.
-    """
-
-    columns: npt.NDArray[np.float16]
-    context: npt.NDArray[np.float16]
-    free: npt.NDArray[np.bool_]
-    gains: npt.NDArray[np.float16]
-    words: npt.NDArray[np.str_]
+    columns: npt.NDArray[np.float16]  # (E, T, n, columns) observations before each evaluation
+    context: npt.NDArray[np.float16]  # (E, T, CONTEXT) observations of the episode
+    free: npt.NDArray[np.bool_]  # (E, T, n) mask of unevaluated candidates
+    gains: npt.NDArray[np.float16]  # (E, T, n) gain of each candidate over the best reward so far
+    words: npt.NDArray[np.str_]  # (E,) language or task group of the table; empty for functions
 
     def without(self, words: set[str]) -> States:
         """Return the searches on tables without these languages and task groups."""
@@ -76,11 +68,8 @@ class States:
 def record(part: str, searches: int, seed: int = 0, half: int | None = None) -> States:
     """Record searches on sampled tasks of a part, by expected improvement at several temperatures, some partly random.
 
-    Args:
-        part: One of `TRAINING_PARTS`.
-        searches: Number of searches, E.
-        seed: Seed of all draws.
-        half: Half of each space whose configurations are used, see `pools.in_half`; None: all.
+    `part` is one of `TRAINING_PARTS`; with `half`, only configurations in this half of each space are used, see
+    `pools.in_half`.
     """
     found = pools.pools(TRAINING_PARTS[part], half=half) if TRAINING_PARTS[part] else []
     how = Draws((0.3, 1.0), 0.25, 0.0 if found else 1.0, 0.5, (0.0, 0.0))
@@ -104,15 +93,10 @@ def record(part: str, searches: int, seed: int = 0, half: int | None = None) -> 
 
 
 def fit(states: Mapping[str, States], seed: int, steps: int, blind: bool = False) -> candidate_net.NetArrays:
-    """Train one network to maximise the expected gain of the candidate that it samples.
+    """Train one network, in some gradient steps, to maximise the expected gain of the candidate that it samples.
 
-    A gain raises the mean of the best rewards from its step on and, with weight 0.5, the last one.
-
-    Args:
-        states: Recorded states by part.
-        seed: Seed of the initial weights and of batches.
-        steps: Number of gradient steps.
-        blind: Whether the network observes the candidates as before the first evaluation: a rival without adaptation.
+    A gain raises the mean of the best rewards from its step on and, with weight 0.5, the last one. A `blind` network, a
+    rival without adaptation, observes the candidates as before the first evaluation.
     """
     import torch
 
@@ -147,14 +131,10 @@ def fit(states: Mapping[str, States], seed: int, steps: int, blind: bool = False
 def train(
     states: Mapping[str, States], without: str | None, seeds: int, steps: int, blind: bool = False
 ) -> PolicyWeights:
-    """Train weights without a part, and without data that share a language or task group with it.
+    """Train weights without a part, and without data that share a language or task group with it; None: on all.
 
-    Args:
-        states: Recorded states by part.
-        without: One of `TRAINING_PARTS` to leave out; None: train on all.
-        seeds: Number of networks, whose log probabilities are averaged.
-        steps: Gradient steps of each network.
-        blind: See `fit`.
+    `seeds` networks are trained for `steps` gradient steps each, and their log probabilities averaged; `blind`: see
+    `fit`.
     """
     families = TRAINING_PARTS[without] if without else ()
     left_out = {word for p in pools.pools(families) for word in p.held_out} if families else set()

@@ -101,13 +101,10 @@ def imitation(x: Floats, model: SourceGP) -> Floats:
 
 
 def fit(weights: learned.LearnedNumbers, seed: int, steps: int, log: list[dict[str, Any]]) -> policy_file.PolicyWeights:
-    """Train weights; return those with the best score on the validation languages.
+    """Train weights in a number of evaluations (`steps`); return those with the best score on the validation languages.
 
-    Args:
-        weights: Weights of `learned`, whose tables and hyperparameters are used in training.
-        seed: Seed of all draws, and of the validation languages.
-        steps: Number of evaluations.
-        log: List that gets a record of each validation.
+    The tables and hyperparameters of `weights`, those of `learned`, are used in training. The seed draws the validation
+    languages, too; `log` gets a record of each validation.
     """
     pools = [p for family in OBJECTIVES for p in usable(family) if {*p.languages} <= weights.languages]
     languages = sorted({x for p in pools for x in p.languages if p.name.startswith("charhpo")})

@@ -74,8 +74,7 @@ PAIRS = (
 def overall(found: Mapping[tuple[str, str], Floats]) -> list[dict[str, str]]:
     """Mean differences of `PAIRS` on the tables of each family and of both, with intervals as in `docs/statistics.md`.
 
-    Args:
-        found: (id, method) -> (2, seeds) regrets.
+    `found` has the (2, seeds) regrets by id and method.
     """
     every, records = list(dict.fromkeys(i for i, _ in found)), []
     groups = {"all": every, **{f: [i for i in every if i.startswith(f)] for f in tasks.FAMILIES}}
@@ -85,15 +84,10 @@ def overall(found: Mapping[tuple[str, str], Floats]) -> list[dict[str, str]]:
         for k, score in enumerate(("anytime", "final")):
             apart = np.array([found[i, a][k] - found[i, b][k] for i in ids])
             here, there = intervals.fixed_tasks(apart), intervals.across_tasks(apart, groups_of(ids))
-            records.append(
-                {
-                    **{"tables": group, "method": a, "minus": b, "score": score},
-                    **{"difference": f"{here.mean:.4f}", "low": f"{here.low:.4f}", "high": f"{here.high:.4f}"},
-                    "over groups": f"{there.mean:.4f}",
-                    **{"low there": f"{there.low:.4f}", "high there": f"{there.high:.4f}"},
-                    "better on": f"{(apart.mean(axis=1) < 0).sum()}/{len(ids)}",
-                }
-            )
+            record = {"tables": group, "method": a, "minus": b, "score": score, "difference": f"{here.mean:.4f}"}
+            record |= {"low": f"{here.low:.4f}", "high": f"{here.high:.4f}", "over groups": f"{there.mean:.4f}"}
+            record |= {"low there": f"{there.low:.4f}", "high there": f"{there.high:.4f}"}
+            records.append(record | {"better on": f"{(apart.mean(axis=1) < 0).sum()}/{len(ids)}"})
     return records
 
 

@@ -24,27 +24,16 @@ FLAT = ("CharHPO-inflection-hai-lstm-v0", "CharHPO-g2p-geo-lstm-v0")
 
 @dataclass(frozen=True)
 class TableTask:
-    """One table as a task.
+    """One table as a task."""
 
-    Attributes:
-        env_id: Id of the table's environment.
-        languages: Languages of the table.
-        rewards: (n,) rewards, higher is better.
-        normal: (n,) normal scores of the rewards.
-        sources: Languages of each of the J source tables.
-        predictions: (J, n) predictions of the sources.
-        distances: (J,) distances of the sources' spaces, see `gp.stacked.distance`.
-        correlations: (LENGTHS, n, n) correlations of the candidates.
-    """
-
-    env_id: str
-    languages: tuple[str, ...]
-    rewards: Floats
-    normal: Floats
-    sources: tuple[tuple[str, ...], ...]
-    predictions: Floats
-    distances: Floats
-    correlations: npt.NDArray[np.float32]
+    env_id: str  # id of the table's environment
+    languages: tuple[str, ...]  # of the table
+    rewards: Floats  # (n,), higher is better
+    normal: Floats  # (n,) normal scores of the rewards
+    sources: tuple[tuple[str, ...], ...]  # languages of each of the J source tables
+    predictions: Floats  # (J, n) predictions of the sources
+    distances: Floats  # (J,) distances of the sources' spaces, see `gp.stacked.distance`
+    correlations: npt.NDArray[np.float32]  # (LENGTHS, n, n) correlations of the candidates
 
 
 def ids(name: str) -> list[str]:
@@ -77,43 +66,25 @@ def task(env_id: str) -> TableTask:
 
 @dataclass(frozen=True)
 class PaddedEpisodes:
-    """A batch of E episodes, padded to n candidates each.
+    """A batch of E episodes, padded to n candidates each."""
 
-    Attributes:
-        rewards: (E, n) rewards; the median as padding.
-        best: (E,) best rewards.
-        span: (E,) differences between the best and the median reward.
-        tables: Predictions and distances of the sources, masks of sources and candidates.
-        correlations: (E, LENGTHS, n, n) correlations of the candidates.
-    """
-
-    rewards: Floats
-    best: Floats
-    span: Floats
-    tables: Tables
-    correlations: npt.NDArray[np.float32]
+    rewards: Floats  # (E, n); the median as padding
+    best: Floats  # (E,) best rewards
+    span: Floats  # (E,) differences between the best and the median reward
+    tables: Tables  # predictions and distances of the sources, masks of sources and candidates
+    correlations: npt.NDArray[np.float32]  # (E, LENGTHS, n, n) correlations of the candidates
 
 
 @dataclass(frozen=True)
 class EpisodeDistribution:
-    """Distribution of training episodes.
+    """Distribution of training episodes."""
 
-    Attributes:
-        rows: Largest number of candidates.
-        shares: Lowest and highest fraction of a table's rows.
-        sources: Lowest and highest number of sources in an episode with only some of them.
-        some: Probability of such an episode.
-        mixed: Probability that the reward is mixed with a smooth random function, so that there are more tasks than
-            tables.
-        most: Largest weight w of that function; that of the normal scores is sqrt(1 - w^2).
-    """
-
-    rows: int = 80
-    shares: tuple[float, float] = (0.5, 0.8)
-    sources: tuple[int, int] = (2, 6)
-    some: float = 0.5
-    mixed: float = 0.5
-    most: float = 0.8
+    rows: int = 80  # largest number of candidates
+    shares: tuple[float, float] = (0.5, 0.8)  # lowest and highest fraction of a table's rows
+    sources: tuple[int, int] = (2, 6)  # lowest and highest number of sources in an episode with only some of them
+    some: float = 0.5  # probability of such an episode
+    mixed: float = 0.5  # probability that the reward is mixed with a smooth random function: more tasks than tables
+    most: float = 0.8  # largest weight w of that function; that of the normal scores is sqrt(1 - w^2)
 
 
 AS_USED = EpisodeDistribution(rows=200, shares=(0.8, 0.8), some=0.0, mixed=0.0)
@@ -127,14 +98,9 @@ def draw(
     rng: np.random.Generator,
     how: EpisodeDistribution,
 ) -> PaddedEpisodes:
-    """Draw episodes; all tasks have the same probability.
+    """Draw a number (E) of episodes; all tasks have the same probability.
 
-    Args:
-        tasks: Tasks to draw from.
-        number: Number of episodes, E.
-        held_out: Languages whose tables are not used as sources.
-        rng: Generator of all draws.
-        how: Distribution of the episodes.
+    The tables of the languages `held_out` are not used as sources.
     """
     drawn = [_one(tasks[int(rng.integers(len(tasks)))], held_out, rng, how) for _ in range(number)]
     n, j = max(len(rows) for _, rows, _, _ in drawn), max(len(kept) for _, _, kept, _ in drawn)

@@ -37,29 +37,17 @@ SIGMA = np.array([0.5, 0.5, 0.5, 0.5, 0.5, 0.25, 8.0, 0.7, 0.7, 0.7, 0.7, 0.5, 0
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of the training.
+    """Settings of the training."""
 
-    Attributes:
-        generations: Number of gradient steps.
-        pairs: Mirrored pairs of models per generation.
-        episodes: Runs of each model per generation, the same for all models.
-        budgets: Budgets, one of which is drawn.
-        final: Weight of the final regret, relative to the mean regret.
-        rate: Step size in units of `SIGMA`, of Adam with moments 0.9 and 0.98; it falls linearly to a fifth.
-        shrink: Factor of the distance from the start in each generation.
-        every: Generations between two validations.
-        validation: Number of validation episodes.
-    """
-
-    generations: int = 40
-    pairs: int = 6
-    episodes: int = 16
-    budgets: tuple[int, ...] = (10, 20, 20, 30)
-    final: float = 0.5
-    rate: float = 0.15
-    shrink: float = 0.998
-    every: int = 10
-    validation: int = 40
+    generations: int = 40  # number of gradient steps
+    pairs: int = 6  # mirrored pairs of models per generation
+    episodes: int = 16  # runs of each model per generation, the same for all models
+    budgets: tuple[int, ...] = (10, 20, 20, 30)  # one of which is drawn
+    final: float = 0.5  # weight of the final regret, relative to the mean regret
+    rate: float = 0.15  # step size in units of `SIGMA`, of Adam with moments 0.9 and 0.98; it falls linearly to a fifth
+    shrink: float = 0.998  # factor of the distance from the start in each generation
+    every: int = 10  # generations between two validations
+    validation: int = 40  # number of validation episodes
 
 
 def play(numbers: Floats, episodes: tasks.PaddedEpisodes, budget: int) -> Floats:
@@ -141,17 +129,11 @@ def evolve(
 
 @dataclass(frozen=True)
 class Group:
-    """A group of tables for training.
+    """A group of tables for training."""
 
-    Attributes:
-        name: Name of the weights.
-        families: Distributions of the tables.
-        without: Languages left out as targets and as sources.
-    """
-
-    name: str
-    families: tuple[str, ...]
-    without: tuple[str, ...] = ()
+    name: str  # of the weights
+    families: tuple[str, ...]  # distributions of the tables
+    without: tuple[str, ...] = ()  # languages left out as targets and as sources
 
     @property
     def languages(self) -> dict[str, tuple[str, ...]]:
@@ -180,11 +162,7 @@ def divided(group: Group, seed: int) -> tuple[list[tasks.TableTask], list[tasks.
 def fit(group: Group, settings: Settings, seed: int, log: list[dict[str, object]]) -> Floats:
     """(len(START),) hyperparameters of one training.
 
-    Args:
-        group: Tables for training.
-        settings: Settings of the evolution strategy.
-        seed: Seed of all draws, and of the languages for early stopping.
-        log: List that gets a record of each validation.
+    The seed draws the languages for early stopping, too; `log` gets a record of each validation.
     """
     seen, kept = divided(group, seed)
 

@@ -108,10 +108,8 @@ def save(figure: Any, path: Path, dpi: int = 150) -> list[Path]:
     """Write a figure as `.png` and `.svg`, without date, so that equal data give equal bytes; return both paths."""
     path.parent.mkdir(parents=True, exist_ok=True)
     for file in files(path):
-        drawn = io.BytesIO()
-        figure.savefig(
-            drawn, format=file.suffix[1:], dpi=dpi, metadata={"Date": None} if file.suffix == ".svg" else None
-        )
+        drawn, metadata = io.BytesIO(), {"Date": None} if file.suffix == ".svg" else None
+        figure.savefig(drawn, format=file.suffix[1:], dpi=dpi, metadata=metadata)
         atomic.write(file, drawn.getvalue())
     return files(path)
 

@@ -1,4 +1,8 @@
-"""Plots of configurations and of the importance of hyperparameters."""
+"""Plots of configurations and of the importance of hyperparameters.
+
+Each function draws on the given axes, by default new ones, and returns them; without matplotlib it raises a
+`ModuleNotFoundError` that says how to install it.
+"""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,18 +24,16 @@ MISSING = -0.12
 def parallel_coordinates(frame: Any, columns: Sequence[str] | None = None, by: str = "reward", axes: Any = None) -> Any:
     """Draw each row as a line through the values of its hyperparameters, coloured by its rank in a column.
 
+    Numbers are between their lowest and highest value, on a logarithmic scale if suitable.
+
     Args:
         frame: Frame with a column per hyperparameter, such as that of runs or of a table.
         columns: The hyperparameters; default: those in the attributes of the frame.
         by: Column that colours the lines, the best (highest) dark and on top.
-        axes: Axes to draw on; None: new ones.
-
-    Returns:
-        The axes; numbers are between their lowest and highest value, on a logarithmic scale if suitable.
+        axes: Axes to draw on.
 
     Raises:
         ValueError: Columns do not exist, or none varies.
-        ModuleNotFoundError: matplotlib is missing; the message says how to install it.
     """
     names = [*(frame.attrs.get("configuration", ()) if columns is None else columns)]
     unknown = [name for name in [*names, by] if name not in frame]
@@ -81,22 +83,14 @@ def _places(values: Any) -> tuple[npt.NDArray[np.float64], str, str]:
 def importance(found: Any, axes: Any = None) -> Any:
     """Draw the fraction of the variance that each hyperparameter explains alone, the largest on top.
 
-    Args:
-        found: Result of `analysis.forest_importance.importance`, with `names` and `main`.
-        axes: Axes to draw on; None: new ones.
-
-    Returns:
-        The axes.
-
-    Raises:
-        ModuleNotFoundError: matplotlib is missing; the message says how to install it.
+    `found` is a result of `analysis.forest_importance.importance`.
     """
     order = np.argsort(-np.asarray(found.main), kind="stable")
     return bars(axes_of(axes), [found.names[i] for i in order], [float(found.main[i]) for i in order], "main effects")
 
 
 def bars(axes: Any, names: Sequence[str], shares: Sequence[float], title: str) -> Any:
-    """Draw fractions of the variance, the first on top; return the axes."""
+    """Draw fractions of the variance, the first on top."""
     axes.barh([*names][::-1], [*shares][::-1], color=COLOURS[0])
     axes.set(title=title, xlabel="share of the variance")
     axes.tick_params(axis="y", labelsize=7)
@@ -106,17 +100,9 @@ def bars(axes: Any, names: Sequence[str], shares: Sequence[float], title: str) -
 def draw_importance(
     found: ForestImportance, metric: str, axes: Sequence[Dimension], sign: float, path: Path
 ) -> list[Path]:
-    """Draw main effects and interactions above, marginals of the most important hyperparameters below.
+    """Draw main effects and interactions above, marginals of the most important hyperparameters below; return files.
 
-    Args:
-        found: Result of `forest_importance.importance`.
-        metric: Name of the metric.
-        axes: Axes of the hyperparameters.
-        sign: -1 if scores are minus the metric.
-        path: Path of the files, without suffix.
-
-    Returns:
-        The files.
+    `axes` are those of the hyperparameters, `sign` is -1 if scores are minus the metric, and `path` has no suffix.
     """
     order = np.argsort(-found.main, kind="stable")
     shown = min(SHOWN, len(order))

@@ -1,6 +1,8 @@
 """Pictures for papers, from the tables `runs` and `evaluations` (`hpo_envs.benchmarks.study.flat`) as data frames.
 
-They use the fonts and sizes of matplotlib's `rcParams`, and colours and line styles for colour-blind readers.
+They use the fonts and sizes of matplotlib's `rcParams`, and colours and line styles for colour-blind readers. Each
+function draws on the given axes, by default new ones, and returns them; without matplotlib it raises a
+`ModuleNotFoundError` that says how to install it.
 """
 
 from collections.abc import Mapping
@@ -23,8 +25,7 @@ STEPS = 50
 def _axes(ax: Any) -> Any:
     if ax is not None:
         return ax
-    figure = extra_module("matplotlib.pyplot", "plots", "plots").figure(layout="constrained")
-    return figure.subplots()
+    return extra_module("matplotlib.pyplot", "plots", "plots").figure(layout="constrained").subplots()
 
 
 def scores_of(frame: Any, score: str) -> tuple[dict[str, Floats], list[str]]:
@@ -50,15 +51,11 @@ def ranks(frame: Any, ax: Any = None, score: str = "mean_regret") -> Any:
 
     Args:
         frame: The table `runs` of environments on which all agents ran.
-        ax: Matplotlib axes to draw on; None: new ones.
+        ax: Axes to draw on.
         score: `mean_regret` or `final_regret`.
-
-    Returns:
-        The axes.
 
     Raises:
         ValueError: See `scores_of`; or there are fewer than two agents, or two share no seed on an environment.
-        ModuleNotFoundError: matplotlib is missing; the message says how to install it.
     """
     scores, groups = scores_of(frame, score)
     if len(scores) < 2:
@@ -128,19 +125,9 @@ def curves(frame: Any, by: str = "evaluations") -> tuple[Floats, dict[str, list[
 
 
 def anytime(frame: Any, ax: Any = None, by: str = "evaluations") -> Any:
-    """Draw `curves`, one line per agent; of many agents only the best and random search.
+    """Draw `curves` of the table `evaluations`, by `evaluations` or `cost`; errors are those of `curves`.
 
-    Args:
-        frame: The table `evaluations`.
-        ax: Matplotlib axes to draw on; None: new ones.
-        by: `evaluations` or `cost`.
-
-    Returns:
-        The axes.
-
-    Raises:
-        ValueError: See `curves`.
-        ModuleNotFoundError: matplotlib is missing; the message says how to install it.
+    There is one line per agent; of many agents only the best and random search are drawn.
     """
     ax = lines(*curves(frame, by), ax)
     ax.set(xlabel="evaluations" if by == "evaluations" else "share of the longest run's cost")
@@ -153,14 +140,8 @@ def lines(x: Any, bands: Mapping[str, Any], ax: Any = None, measure: str = "norm
     Args:
         x: (points,) positions.
         bands: Agent -> mean and both ends of its interval, (points,) each.
-        ax: Matplotlib axes to draw on; None: new ones.
+        ax: Axes to draw on.
         measure: Label of the y axis; only a regret may have a logarithmic axis.
-
-    Returns:
-        The axes.
-
-    Raises:
-        ModuleNotFoundError: matplotlib is missing; the message says how to install it.
     """
     ax, looks = _axes(ax), styles(bands)
     shown = most(sorted(bands, key=lambda a: float(np.nanmean(np.array(bands[a][0], float)))))

@@ -1,4 +1,8 @@
-"""Plots of runs, from the frame that `Runs.to_frame` returns."""
+"""Plots of runs, from the frame that `Runs.to_frame` returns.
+
+Each function draws on the given axes, by default new ones, and returns them; without matplotlib it raises a
+`ModuleNotFoundError` that says how to install it.
+"""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -18,16 +22,8 @@ POINTS = 200
 def incumbent(frame: Any, axes: Any = None) -> Any:
     """Plot the incumbent over the budget used: mean over runs with 95 % interval, one line per agent.
 
-    Args:
-        frame: Frame of runs on one environment, with one objective.
-        axes: Axes to draw on; None: new ones.
-
-    Returns:
-        The axes.
-
     Raises:
-        ValueError: There are several environments or objectives.
-        ModuleNotFoundError: matplotlib is missing; the message says how to install it.
+        ValueError: The frame has several environments or objectives.
     """
     env, *others = frame["env"].unique()
     if others or "incumbent" not in frame:
@@ -52,17 +48,10 @@ def incumbent(frame: Any, axes: Any = None) -> Any:
 def ecdf(frame: Any, axes: Any = None, targets: npt.ArrayLike = TARGETS) -> Any:
     """Plot the fraction of pairs of run and target reached over the budget, one line per agent; higher is better.
 
-    Args:
-        frame: Frame of runs with a known regret.
-        axes: Axes to draw on; None: new ones.
-        targets: (t,) regrets.
-
-    Returns:
-        The axes; the x axis is a fraction of the longest run on each environment.
+    The x axis is a fraction of the longest run on each environment; `targets` are (t,) regrets.
 
     Raises:
         ValueError: The regret of a run is unknown.
-        ModuleNotFoundError: matplotlib is missing; the message says how to install it.
     """
     if frame["regret"].isna().any():
         raise ValueError(f"frame must have a regret in each row, got {int(frame['regret'].isna().sum())} without")
@@ -86,15 +75,7 @@ def ecdf(frame: Any, axes: Any = None, targets: npt.ArrayLike = TARGETS) -> Any:
 def ranking(track: Mapping[str, Any], axes: Any = None) -> Any:
     """Draw the mean score of each agent with its 95 % interval, the best on top.
 
-    Args:
-        track: A track of a summary, such as one of `Comparison.of(runs).scores["tracks"]`.
-        axes: Axes to draw on; None: new ones.
-
-    Returns:
-        The axes.
-
-    Raises:
-        ModuleNotFoundError: matplotlib is missing; the message says how to install it.
+    `track` is one of a summary, such as an entry of `Comparison.of(runs).scores["tracks"]`.
     """
     axes = axes_of(axes)
     for y, r in enumerate(track["ranking"]):
@@ -110,16 +91,8 @@ def ranking(track: Mapping[str, Any], axes: Any = None) -> Any:
 def pareto(frame: Any, axes: Any = None) -> Any:
     """Plot the rewards of two objectives against each other, with the Pareto front of each agent's runs.
 
-    Args:
-        frame: Frame of runs on one environment, with two objectives.
-        axes: Axes to draw on; None: new ones.
-
-    Returns:
-        The axes.
-
     Raises:
-        ValueError: There are not two objectives, or several environments.
-        ModuleNotFoundError: matplotlib is missing; the message says how to install it.
+        ValueError: The frame does not have two objectives, or has several environments.
     """
     names = [c for c in frame.columns if c.startswith("reward_")]
     if len(names) != 2 or frame["env"].nunique() != 1:

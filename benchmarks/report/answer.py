@@ -16,14 +16,7 @@ KEY = (
 
 
 def of_track(track: Mapping[str, Any], says: Sequence[str], link: str, looks: Mapping[str, int]) -> str:
-    """A card: name, sentences, picture.
-
-    Args:
-        track: Track of a summary.
-        says: Verdict of the track, from `sentences.verdict`.
-        link: Anchor of its results on the page.
-        looks: Indices of the agents' colours.
-    """
+    """A card: name, sentences (`sentences.verdict`), picture; `link` is an anchor, `looks` are indices of colours."""
     first, *others = says
     text = f"<p><b>{escape(first)}</b> {escape(' '.join(others))}</p>"
     name = f'<h3><a href="#{link}">{escape(track["name"])}</a></h3><p class="soft">{sentences.runs(track)}</p>'

@@ -54,11 +54,9 @@ PAGE = """<!doctype html>
 
 
 def render(summary: Mapping[str, Any], *, citations: Sequence[str] = ()) -> str:
-    """The report as one HTML page; with a verdict across task groups, the rest is folded.
+    """The report, from a result of `Comparison.summary`, as one HTML page that cites the suite and `citations`.
 
-    Args:
-        summary: Result of `Comparison.summary`.
-        citations: References to cite besides the suite.
+    With a verdict across task groups, the rest is folded.
     """
     drawn: Drawn = {}
     rows: dict[str, str] = {}
@@ -96,10 +94,8 @@ def _level(key: str, title: str, inside: str, folded: bool) -> str:
 def whole(title: str, body: str, data: Mapping[str, Any]) -> str:
     """A complete HTML page.
 
-    Args:
-        title: Title of the page.
-        body: HTML of the body; tables of the class `sort` are sortable, and the button `everything` saves the data.
-        data: Plain data: `charts` by the key of their figure, `rows` of long tables, `looks` of agents, and the rest.
+    In `body`, tables of the class `sort` are sortable, and the button `everything` saves the data. These are plain:
+    `charts` by the key of their figure, `rows` of long tables, `looks` of agents, and the rest.
     """
     script = "".join((STATIC / name).read_text("utf-8") for name in ("page.js", "tables.js"))
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
@@ -123,14 +119,8 @@ def _head(summary: Mapping[str, Any]) -> str:
     total = sum(c["n"] for c in summary["cells"])
     agents, environments = (numbers.count(len(summary[k]), k[:-1]) for k in ("agents", "environments"))
     lead = f"{numbers.count(total, 'run')}: {agents}, {environments}, on {sentences.kinds(summary)}."
-    links = {
-        "answer": "Summary",
-        "evidence": "Results",
-        "environments": "Curves by environment",
-        "results": "All results",
-        "method": "Method",
-        "repeat": "Repeat and cite",
-    }
+    links = {"answer": "Summary", "evidence": "Results", "environments": "Curves by environment"}
+    links |= {"results": "All results", "method": "Method", "repeat": "Repeat and cite"}
     nav = "".join(f'<li><a href="#{k}">{v}</a></li>' for k, v in links.items())
     return (
         f"<header><h1>{escape(summary['title'])}</h1><p>{escape(lead)}</p>"
@@ -140,20 +130,15 @@ def _head(summary: Mapping[str, Any]) -> str:
 
 def _answer(summary: Mapping[str, Any], says: Sequence[Sequence[str]], places: Mapping[str, int]) -> str:
     """Summary: one card per track, and the names of degenerate tasks."""
-    cards, flat = "", []
-    for i, t in enumerate(summary["tracks"]):
-        if t.get("flat"):
-            flat.append(t["name"])
-        else:
-            cards += answer.of_track(t, says[i], f"track-{i}", places)
+    tracks = [*enumerate(summary["tracks"])]
+    flat = ", ".join(t["name"] for _, t in tracks if t.get("flat"))
+    cards = "".join(answer.of_track(t, says[i], f"track-{i}", places) for i, t in tracks if not t.get("flat"))
     scale = (
         "Normalised regret: 0 is the best known score, 1 the median configuration; in brackets, 95&nbsp;% intervals."
     )
     missing = f'<p class="missing"><b>{escape(summary["missing"])}</b></p>' if summary.get("missing") else ""
     lead = f'{missing}<p class="soft">{scale} <a href="#meaning">What the numbers mean</a></p>'
-    last = (
-        f"<p>Degenerate tasks, whose best configuration is the median: {escape(', '.join(flat))}.</p>" if flat else ""
-    )
+    last = f"<p>Degenerate tasks, whose best configuration is the median: {escape(flat)}.</p>" if flat else ""
     return f'{lead}{answer.KEY}<div class="grid">{cards}</div>{last}'
 
 
@@ -190,20 +175,11 @@ def _selections(family: str, records: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _results(summary: Mapping[str, Any], packed: dict[str, str]) -> str:
-    rows = [
-        [
-            text(c["environment"]),
-            head(c["agent"]),
-            num(c["n"]),
-            num(c["anytime"][0], numbers.interval(c["anytime"])),
-            num(c["anytime_iqm"]),
-            num(c["final"][0], numbers.interval(c["final"])),
-            num(c["solved"], numbers.share(c["solved"])),
-            num(c["close"]),
-            num(c["spent"]),
-        ]
-        for c in summary["cells"]
-    ]
+    rows = []
+    for c in summary["cells"]:
+        anytime, final = (num(c[k][0], numbers.interval(c[k])) for k in ("anytime", "final"))
+        row = [text(c["environment"]), head(c["agent"]), num(c["n"]), anytime, num(c["anytime_iqm"]), final]
+        rows.append([*row, num(c["solved"], numbers.share(c["solved"])), num(c["close"]), num(c["spent"])])
     names = ("runs", "mean regret", "IQM", "final regret", "solved", "expected cost to 0.1", "budget used")
     columns = [("", "environment"), ("", "agent"), *(("n", name) for name in names)]
     caption = "Mean [95 % interval]; costs in budgets; expected cost until the regret is 0.1"
@@ -232,9 +208,8 @@ def _compared(summary: Mapping[str, Any]) -> str:
             for t in e["tables"]
         )
         budget = num(e["budget"], f"{e['budget']:g} {e['cost_unit']}")
-        rows.append(
-            [head(e["label"]), f"<td>{answered}</td>", text(", ".join(e["objectives"])), budget, text(_scale(e))]
-        )
+        objectives = text(", ".join(e["objectives"]))
+        rows.append([head(e["label"]), f"<td>{answered}</td>", objectives, budget, text(_scale(e))])
     columns = [
         ("", "environment"),
         ("", "table, origin, sha256"),

@@ -77,16 +77,8 @@ def verdict(track: Mapping[str, Any]) -> list[str]:
         return ["Degenerate task: the best configuration is the median, so regret is undefined and in no average."]
     if len(track["ranking"]) == 1:
         return [f"Only {leader['agent']} ran.", level]
-    return [
-        *_best(track),
-        level,
-        *_few_tasks(track),
-        *_random(track),
-        *_same_as_random(track),
-        *_overlap(track),
-        *_transfer(track),
-        *_excluded(track),
-    ]
+    others = (_few_tasks, _random, _same_as_random, _overlap, _transfer, _excluded)
+    return [*_best(track), level, *(text for part in others for text in part(track))]
 
 
 TESTED = f"(Holm, alpha = {intervals.ALPHA:g})"
@@ -132,10 +124,8 @@ def _few_tasks(track: Mapping[str, Any]) -> list[str]:
         return ["Results on one environment do not generalise."]
     if k >= intervals.FEWEST_GROUPS:
         return []
-    groups = (
-        "1 group of related tasks is" if k == 1 else f"{k} groups of related tasks are" if k < n else f"{n} tasks are"
-    )
-    return [f"{groups} too few to generalise."]
+    few = "1 group of related tasks is" if k == 1 else f"{k} groups of related tasks are" if k < n else f"{n} tasks are"
+    return [f"{few} too few to generalise."]
 
 
 def _random(track: Mapping[str, Any]) -> list[str]:

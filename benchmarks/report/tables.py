@@ -16,16 +16,9 @@ def table(
     css: str = "sort",
     packed: dict[str, str] | None = None,
 ) -> str:
-    """A scrollable table; columns are (class, name), cells are HTML.
+    """A scrollable table of some classes (`css`); columns are (class, name), cells are HTML.
 
-    Args:
-        key: Id of the element.
-        caption: Caption above the table.
-        columns: Class and name of each column.
-        rows: Cells as HTML.
-        css: Classes of the table.
-        packed: Receives the rows of a long table, which the page's script inserts; without it they are part of the
-            table.
+    The rows of a long table are put into `packed`, from which the page's script inserts them.
     """
     heads = "".join(
         f'<th scope="col" class="{css}"><button type="button">{escape(name)}</button></th>' for css, name in columns

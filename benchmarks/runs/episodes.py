@@ -54,11 +54,7 @@ def has_rows(env_id: str, env_kwargs: Mapping[str, Any]) -> bool:
 
 
 def arguments(env_id: str, env_kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of an environment in comparisons: by default `shuffle=True` if actions are rows or arms.
-
-    Args:
-        env_id: Registered id.
-        env_kwargs: Given arguments, which take precedence.
+    """Return the arguments of an environment in comparisons: the given ones, and `shuffle=True` for rows or arms.
 
     Raises:
         ValueError: `shuffle` or `subsample` is given, but actions are neither rows nor arms of a table.
@@ -75,19 +71,12 @@ def arguments(env_id: str, env_kwargs: Mapping[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Episodes:
-    """The current episodes of a vectorized environment.
-
-    Attributes:
-        params: Parameters of the environment.
-        keys: (n,) uint64, the key of each episode.
-        tables: (n,) index in `params.tables` of the table of each episode.
-        rows: (n, k) table row of each action; None if actions are the table's rows.
-    """
+    """The current episodes of a vectorized environment."""
 
     params: Params
-    keys: draws.Keys
-    tables: npt.NDArray[np.int64]
-    rows: npt.NDArray[np.int64] | None
+    keys: draws.Keys  # (n,) uint64, the key of each episode
+    tables: npt.NDArray[np.int64]  # (n,) index in `params.tables` of the table of each episode
+    rows: npt.NDArray[np.int64] | None  # (n, k) table row of each action; None if actions are the table's rows
 
     @classmethod
     def of(cls, envs: Any) -> Episodes:
@@ -122,9 +111,8 @@ class Episodes:
     def evaluated(self, i: npt.NDArray[np.int64], actions: npt.NDArray[Any]) -> dict[str, npt.NDArray[Any]]:
         """Data on evaluations, by the names of `Run.evaluated`.
 
-        Args:
-            i: (k,) episode of each action.
-            actions: (k, ...) all actions of these episodes in order, with the table's rows.
+        `i` is the (k,) episode of each action; `actions` are all (k, ...) actions of these in order, with the table's
+        rows.
         """
         where = self.params.repeats_of(self.keys[i], self.tables[i], actions)
         found: dict[str, npt.NDArray[Any]] = {name: values.astype(np.int32) for name, values in where.items()}
@@ -133,11 +121,9 @@ class Episodes:
         return found
 
     def truth(self, i: npt.NDArray[np.int64], actions: npt.NDArray[Any]) -> npt.NDArray[np.float64] | None:
-        """Return the (k, ...) means of actions over all repeats; None without a table.
+        """Return the (k, ...) means of (k, ...) actions, with the table's rows, over all repeats; None without a table.
 
-        Args:
-            i: (k,) episode of each action.
-            actions: (k, ...) actions, with the table's rows; of a batch of arms the first counts.
+        `i` is the (k,) episode of each action. Of a batch of arms the first counts.
         """
         first = actions.reshape(len(actions), -1)[:, 0] if self.params.kind == "arms" else actions
         return self.params.truth(self.tables[i], first)

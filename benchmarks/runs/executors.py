@@ -24,17 +24,11 @@ FLYING = 1000
 
 @dataclass(eq=False)
 class Call:
-    """A function and its argument.
-
-    Attributes:
-        function: The function.
-        argument: Argument of the function. Its `foreign`, if it has one, names code from outside this package.
-        losses: Number of workers that died during the call.
-    """
+    """A function and its argument, whose `foreign`, if it has one, names code from outside this package."""
 
     function: Callable[[Any], Any]
     argument: Any
-    losses: int = 0
+    losses: int = 0  # number of workers that died during the call
 
     @property
     def foreign(self) -> str | None:
@@ -43,13 +37,9 @@ class Call:
 
 
 class Calls:
-    """Calls in this process, each executed when its result is requested.
+    """Calls in this process, each executed when its result is requested."""
 
-    Attributes:
-        workers: Largest number of concurrent calls.
-    """
-
-    workers: int = 1
+    workers: int = 1  # largest number of concurrent calls
 
     def __init__(self) -> None:
         self._calls: collections.deque[Call] = collections.deque()  # that have not begun
@@ -198,10 +188,7 @@ AnyExecutor = Calls | concurrent.futures.Executor | Callable[[], concurrent.futu
 
 
 def calls_on(pool: AnyExecutor | None) -> Calls:
-    """Calls on a user's executor, which they do not close; given `Calls` are returned as they are.
-
-    Args:
-        pool: See `AnyExecutor`; None: this process.
+    """Calls on a user's executor, which they do not close, or in this process; given `Calls` are returned as they are.
 
     Raises:
         ValueError: The argument is neither an executor nor a factory.

@@ -38,14 +38,8 @@ SUPPORTS_SECONDS = 300.0
 """Time limit in seconds for the reply on what an agent supports, including the import of its module."""
 
 KEPT = (
-    "PATH",
-    "LANG",
-    "LC_ALL",
-    "LD_LIBRARY_PATH",
-    "DYLD_LIBRARY_PATH",
-    "PYTHONHASHSEED",
-    "OPENBLAS_CORETYPE",
-    "NPY_DISABLE_CPU_FEATURES",
+    *("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH"),
+    *("PYTHONHASHSEED", "OPENBLAS_CORETYPE", "NPY_DISABLE_CPU_FEATURES"),
 )
 """Environment variables that the process gets: those that locate libraries, and those that numbers depend on."""
 
@@ -240,12 +234,7 @@ class IsolatedProcess(contextlib.AbstractContextManager["IsolatedProcess"]):
 
 @functools.cache
 def supports_of(agent: str, python: str | None = None) -> tuple[str, ...]:
-    """`Agent.supports` of an isolated agent; empty if its process fails, which its runs report.
-
-    Args:
-        agent: `module:factory`, imported in a separate process.
-        python: See `IsolatedProcess`.
-    """
+    """`Agent.supports` of an isolated agent (`module:factory`); empty if its process fails, which its runs report."""
     try:
         with IsolatedProcess(agent, python) as process, limits.deadline(SUPPORTS_SECONDS):
             return tuple(map(str, process.call("supports", agent=agent)))

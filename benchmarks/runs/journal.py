@@ -20,12 +20,7 @@ CHECKSUM_LENGTH = 16
 
 
 class DamagedError(ValueError):
-    """A line of a journal does not match its checksum.
-
-    Args:
-        message: The message.
-        whole: Number of lines before it, which are valid.
-    """
+    """A line of a journal does not match its checksum; the number of valid lines before it is `whole`."""
 
     def __init__(self, message: str, whole: int) -> None:
         super().__init__(message)

@@ -28,11 +28,7 @@ class RunTimeout(BaseException):
 
 
 class WorkerLost(ChildProcessError):
-    """A call killed its worker, or exceeded its time limit and was killed.
-
-    Attributes:
-        argument: Argument of the call.
-    """
+    """A call, whose argument is in `argument`, killed its worker, or exceeded its time limit and was killed."""
 
     def __init__(self, argument: Any, said: str = "") -> None:
         super().__init__(said or f"the worker died each time (out of memory? os._exit?) at {argument!s:.200}")
@@ -58,11 +54,8 @@ def deadline(
     """Raise `RunTimeout` in the enclosed code after `seconds`, and again every second until it ends.
 
     In the main thread on POSIX a signal does this, which interrupts sleeping code; elsewhere the interpreter does it
-    between two bytecodes. Neither stops a loop in compiled code, but a worker is killed.
-
-    Args:
-        seconds: The limit.
-        text: Message of the error, with a placeholder for the seconds.
+    between two bytecodes. Neither stops a loop in compiled code, but a worker is killed. `text` is the message of the
+    error, with a placeholder for the seconds.
     """
     main = threading.current_thread() is threading.main_thread() and hasattr(signal, "setitimer")
     text = text.format(seconds)

@@ -26,26 +26,17 @@ FIXED = ("Import", "FunctionDef", "AsyncFunctionDef")
 
 @dataclass(frozen=True)
 class _Statement:
-    """A simple statement, a definition, or the head of a block.
+    """A simple statement, a definition, or the head of a block; names are global ones."""
 
-    Attributes:
-        syntax: Syntax tree as text.
-        binds: Global names that it binds.
-        changes: Global names whose objects it changes: `name.attribute = ...`, `name[...] = ...`, `name.seed(...)`.
-        calls: Global names of which it calls a method, or that it passes to a call: it may change their objects, unless
-            they are functions or modules.
-        uses: Global names that it uses.
-        blocks: The heads of the enclosing blocks.
-        kind: Type of the node.
-    """
-
-    syntax: str
+    syntax: str  # syntax tree as text
     binds: frozenset[str]
-    changes: frozenset[str]
+    changes: frozenset[str]  # of changed objects: `name.attribute = ...`, `name[...] = ...`, `name.seed(...)`
     calls: frozenset[str]
+    """Names of which it calls a method, or that it passes to a call: it may change their objects, unless they are
+    functions or modules."""
     uses: frozenset[str]
-    blocks: tuple["_Statement", ...] = ()
-    kind: str = ""
+    blocks: tuple["_Statement", ...] = ()  # the heads of the enclosing blocks
+    kind: str = ""  # type of the node
 
 
 def needed(cells: Sequence[str], names: Collection[str], lines: Collection[int] = (), last: bool = False) -> str | None:
@@ -107,8 +98,7 @@ def _about(name: str, statements: list[_Statement], last: bool, fixed: bool) -> 
 class _Quiet(ast.NodeTransformer):
     """Transformer that removes docstrings, other constant statements, and calls of `print` whose result is unused.
 
-    Args:
-        own: Whether the script defines its own `print`, which may do anything.
+    With `own`, the script defines its own `print`, which may do anything.
     """
 
     def __init__(self, own: bool) -> None:
@@ -124,10 +114,7 @@ class _Quiet(ast.NodeTransformer):
 def _statements(body: Iterable[ast.AST], blocks: tuple[_Statement, ...] = (), part: str = "") -> Iterator[_Statement]:
     """Statements of a script; those of a block one by one, after its head; imports name by name.
 
-    Args:
-        body: The nodes.
-        blocks: The heads of the enclosing blocks.
-        part: The part of the innermost block: `body`, `orelse`, ...
+    `blocks` are the heads of the enclosing blocks, `part` the part of the innermost one: `body`, `orelse`, ...
     """
     none = frozenset[str]()
     for node in body:

@@ -11,16 +11,9 @@ from hpo_envs.agents.base import prepare_each
 
 
 class AgentPool:
-    """Agents of episodes 0, 1, ..., in this process, which get copies of all arrays.
+    """Agents of episodes 0, 1, ..., in this process, which get copies of all arrays."""
 
-    Args:
-        agents: One per episode.
-
-    Attributes:
-        observes: Whether any of the agents uses observations, see `Agent.observes`.
-    """
-
-    observes: bool
+    observes: bool  # whether any of the agents uses observations, see `Agent.observes`
 
     def __init__(self, agents: Iterable[Agent]) -> None:
         self._agents = list(agents)

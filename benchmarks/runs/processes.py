@@ -26,14 +26,11 @@ TICK = 1.0
 
 
 class Processes(concurrent.futures.Executor):
-    """Processes on this machine, each with one call at a time, so that calls do not affect each other.
+    """A number of processes on this machine, each with one call at a time, so that calls do not affect each other.
 
     A worker whose call exceeds its `limits.deadline` by `limits.GRACE` is killed, and the call raises
     `limits.WorkerLost`; one that dies makes its call raise `ChildProcessError`. Programs that use it need `if __name__
     == "__main__":`, as with every pool of spawned processes.
-
-    Args:
-        workers: Number of processes, an int >= 1.
     """
 
     def __init__(self, workers: int) -> None:

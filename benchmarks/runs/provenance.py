@@ -57,24 +57,19 @@ PACKAGES = frozenset({"site-packages", "dist-packages"})
 
 
 class Code(NamedTuple):
-    """The code on which the numbers of a run depend.
+    """The code on which the numbers of a run depend."""
 
-    Attributes:
-        numbers: Number versions of this package's code, by family or agent.
-        outside: Digests of outside modules by name; of a function or class in a script or notebook, the digest of what
-            it needs, see `needed`. If that cannot be found, it covers the whole file, or without a source the compiled
-            code, and its name ends with WHOLE or COMPILED.
-    """
-
-    numbers: dict[str, int]
+    numbers: dict[str, int]  # number versions of this package's code, by family or agent
     outside: dict[str, str]
+    """Digests of outside modules by name; of a function or class in a script or notebook, the digest of what it needs,
+    see `needed`. If that cannot be found, it covers the whole file, or without a source the compiled code, and its name
+    ends with WHOLE or COMPILED."""
 
 
 def of_agent(agent: str | Callable[..., Any]) -> Code:
-    """The code of an agent; of one from outside, with the number versions of the agents whose modules it imports.
+    """The code of an agent: a registered name, `module:factory`, or any callable.
 
-    Args:
-        agent: Registered name, `module:factory`, or any callable.
+    Of one from outside, `numbers` are those of the agents whose modules it imports.
     """
     entry = agents.entry(agent) if isinstance(agent, str) and ":" not in agent else None
     if entry is not None and not entry.package:
@@ -94,12 +89,7 @@ def of_agent(agent: str | Callable[..., Any]) -> Code:
 
 
 def of_environment(spec: Spec, arguments: Mapping[str, Any] | None = None) -> Code:
-    """The code of an environment.
-
-    Args:
-        spec: The id.
-        arguments: Arguments of the environment; functions among them count, also those given as `module:function`.
-    """
+    """The code of an environment, and of functions among its arguments, also those given as `module:function`."""
     module = spec.vector_entry_point.partition(":")[0]
     outside = closure((module,))[0]
     for value in (arguments or {}).values():
@@ -220,15 +210,10 @@ def imprecise(sources: Mapping[str, str]) -> list[str]:
 
 
 def closure(names: Sequence[str], own: str = "") -> tuple[dict[str, str], set[str]]:
-    """Modules that are reached by imports.
+    """Digests of the user's modules by name, sorted, that are reached by imports from some modules; and ours.
 
-    Args:
-        names: Modules to begin with.
-        own: Package that counts as the user's even if it is installed.
-
-    Returns:
-        Digests of the user's modules by name, sorted; and the reached modules of this package, whose imports are not
-            followed.
+    Imports of the modules of this package (ours) are not followed. The package `own` counts as the user's even if it is
+    installed.
     """
     found, ours, todo = dict[str, str](), set[str](), [*names]
     while todo:

@@ -32,27 +32,17 @@ SAME = ("objective", "cost", "levels")
 
 @dataclass(frozen=True)
 class Transfer:
-    """Source tasks for an environment.
+    """Source tasks for an environment."""
 
-    Attributes:
-        distribution: Name of the distribution whose tables they are.
-        excluded: Languages or task groups of the environment's tables; no source shares one.
-        sources: Observations, in the distribution's order.
-        facts: `id`, `table`, `kind`, `sha256` and `languages` (or task groups) of each source.
-    """
-
-    distribution: str
-    excluded: tuple[str, ...]
-    sources: tuple[Source, ...]
-    facts: tuple[Mapping[str, Any], ...]
+    distribution: str  # name of the distribution whose tables they are
+    excluded: tuple[str, ...]  # languages or task groups of the environment's tables; no source shares one
+    sources: tuple[Source, ...]  # observations, in the distribution's order
+    facts: tuple[Mapping[str, Any], ...]  # `id`, `table`, `kind`, `sha256`, `languages` (or task groups) of each
 
     def header(self) -> dict[str, Any]:
         """Return the entry `transfer` of headers of runs."""
-        return {
-            "distribution": self.distribution,
-            "excluded": list(self.excluded),
-            "sources": [dict(f) for f in self.facts],
-        }
+        sources = [dict(f) for f in self.facts]
+        return {"distribution": self.distribution, "excluded": list(self.excluded), "sources": sources}
 
 
 def distributions() -> dict[str, Distribution]:
@@ -69,11 +59,7 @@ def of_family(env_id: str) -> Distribution | None:
 
 
 def resolve(env_id: str, asked: str) -> str:
-    """Return the name of the distribution that has the source tasks for an id.
-
-    Args:
-        env_id: The id.
-        asked: Name of a distribution, or `FAMILY`.
+    """Return the name of the distribution that has the source tasks for an id: the given one, or the one of `FAMILY`.
 
     Raises:
         ValueError: The distribution does not exist, or `FAMILY` denotes none for the id.
@@ -90,15 +76,11 @@ def resolve(env_id: str, asked: str) -> str:
 
 
 def sources_of(env: Any, distribution: str) -> Transfer:
-    """The source tasks for an environment, scalar or vectorized.
-
-    Args:
-        env: An environment of this suite whose actions are rows with features, alone or with a fidelity.
-        distribution: See `resolve`.
+    """The source tasks for an environment, scalar or vectorized, of a distribution (see `resolve`).
 
     Raises:
-        ValueError: See `resolve`; the environment has other actions; no table is left; or there are several objectives,
-            but the tables are of another family.
+        ValueError: See `resolve`; actions are not rows with features, alone or with a fidelity; no table is left; or
+            there are several objectives, but the tables are of another family.
     """
     params, spec = env.unwrapped.params, env.unwrapped.spec
     name = resolve(spec.id, distribution)
@@ -124,9 +106,8 @@ def sources_of(env: Any, distribution: str) -> Transfer:
             continue
         sources.append(_source(other, target))
         kind, sha256 = other.table.provenance.kind, other.table.provenance.sha256
-        facts.append(
-            {"id": env_id, "table": other.table.name, "kind": kind, "sha256": sha256, "languages": [*languages]}
-        )
+        facts.append({"id": env_id, "table": other.table.name, "kind": kind, "sha256": sha256})
+        facts[-1]["languages"] = [*languages]
     if not sources:
         raise ValueError(
             f"transfer must have a table that shares no language or task group with {spec.id}, got {name!r}"

@@ -34,26 +34,17 @@ Layout = tuple[tuple[str, str, tuple[int, ...]], ...]
 
 @dataclass(frozen=True)
 class Block:
-    """Runs of one agent on one id, with concatenated evaluations.
+    """Runs of one agent on one id, with concatenated evaluations."""
 
-    Attributes:
-        header: Entries shared by all runs.
-        seeds: (runs,) int64.
-        rest: Distinct remainders of headers, without seed and scale: `table`, `kind`, `sha256` and what else differs.
-        which: (runs,) index in `rest`.
-        scales: (runs,) scale of each run as JSON with sorted keys, `null` for none; None: it is in `header`.
-        starts: (runs + 1,) index of each run's first evaluation; the last is the total number.
-        arrays: (all, ...) arrays by name: `action`, `reward`, `cost`, `seconds` if known, and those of `Run.evaluated`;
-            and (runs, ...) `recommended` and, if known, `recommended_truth`.
-    """
-
-    header: dict[str, Any]
-    seeds: npt.NDArray[np.int64]
-    rest: list[dict[str, Any]]
-    which: npt.NDArray[np.intp]
-    scales: list[str] | None
-    starts: npt.NDArray[np.int64]
+    header: dict[str, Any]  # entries shared by all runs
+    seeds: npt.NDArray[np.int64]  # (runs,)
+    rest: list[dict[str, Any]]  # distinct remainders of headers, without seed and scale: `table` and what else differs
+    which: npt.NDArray[np.intp]  # (runs,) index in `rest`
+    scales: list[str] | None  # (runs,) JSON with sorted keys, `null` for none; None: it is in `header`
+    starts: npt.NDArray[np.int64]  # (runs + 1,) index of each run's first evaluation; the last is the total number
     arrays: dict[str, Array]
+    """(all, ...) `action`, `reward`, `cost`, `seconds` if known, and those of `Run.evaluated`; and (runs, ...)
+    `recommended` and, if known, `recommended_truth`."""
 
     @staticmethod
     def of(runs: Sequence[Run]) -> Block:

@@ -109,9 +109,8 @@ def _columns(name: str, column: str, values: Array) -> dict[str, Any]:
     import pyarrow as pa
 
     if name == "seconds":
-        return {
-            f"{part}_seconds": pa.array(np.ascontiguousarray(values[:, j])) for j, part in enumerate(("ask", "tell"))
-        }
+        parts = zip(("ask", "tell"), map(np.ascontiguousarray, values.T), strict=True)
+        return {f"{part}_seconds": pa.array(column) for part, column in parts}
     if name == "status":
         return {column: pa.DictionaryArray.from_arrays(pa.array(values), pa.array(STATUSES)).cast(pa.string())}
     flat = values.reshape(len(values), math.prod(values.shape[1:]))  # -1 would not do for no evaluations

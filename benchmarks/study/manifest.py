@@ -84,11 +84,7 @@ def read(folder: Path) -> dict[tuple[str, str], set[int]] | None:
 
 
 def missing(folder: Path, found: Pairs) -> str:
-    """Return a sentence on missing runs of a folder, or on a missing record of them; empty if none are missing.
-
-    Args:
-        folder: The folder.
-        found: Runs that were read from it.
+    """Return a sentence on runs of a folder that are not among `found`, or on a missing record of them; empty if none.
 
     Raises:
         ValueError: The file is damaged.

@@ -63,7 +63,7 @@ def conduct(
     known: Collection[str] = (),
     watch: Callable[[int, int, dict[str, Any] | None], object] = _watch,
 ) -> int:
-    """Run the missing trainings in order, and store each as it ends; none is lost or repeated.
+    """Run the missing trainings in order, and store each as it ends; none is lost or repeated; return their number.
 
     Args:
         tasks: Distinct names of the trainings.
@@ -72,9 +72,6 @@ def conduct(
         executor: Executor of the trainings, which is not closed.
         known: Names of trainings stored elsewhere.
         watch: Called at the start and after each training: trainings done, all trainings, the new record or None.
-
-    Returns:
-        Number of new trainings.
 
     Raises:
         WorkerLost: Workers repeatedly died during a training.
@@ -112,9 +109,8 @@ def records(folder: Path) -> list[dict[str, Any]]:
 @screen.on()
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; return 1 if a training differs by more than the variation between seeds."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    raw = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, epilog=EPILOG, formatter_class=raw)
     names = "CharMini (all languages), CharMini-{language}, CellMini, TextMini (all tables) or TextMini-{task}-{model}"
     parser.add_argument("name", help=f"{names}: all that is missing")
     parser.add_argument("--out", type=Path, default=Path(), help="folder of the folders, such as charmini-hun")

@@ -32,23 +32,14 @@ BYTES = 31
 
 @dataclass(frozen=True)
 class PlannedRuns:
-    """Runs of an agent on an environment.
+    """Runs of an agent on an environment, and their expected cost."""
 
-    Attributes:
-        environment: Id of the environment.
-        agent: Name in results.
-        seeds: All seeds.
-        evaluations: Expected number of evaluations per run.
-        seconds: Expected CPU seconds per run.
-        measured: Whether the seconds were measured for this agent; else they are a guess.
-    """
-
-    environment: str
-    agent: str
+    environment: str  # id
+    agent: str  # name in results
     seeds: tuple[int, ...]
-    evaluations: float
-    seconds: float
-    measured: bool
+    evaluations: float  # expected number per run
+    seconds: float  # expected CPU seconds per run
+    measured: bool  # else the seconds are a guess
 
 
 @functools.cache

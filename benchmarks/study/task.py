@@ -27,21 +27,13 @@ LARGEST = 128
 
 @dataclass(frozen=True)
 class StudyTask:
-    """Seeds for an agent to run on an id.
-
-    Attributes:
-        environment: The id and its arguments.
-        agent: The agent.
-        seeds: Distinct seeds.
-        seconds: Seconds within which runs are started; the first run always is.
-        run_seconds: Time limit of a run in seconds; exceeding it stops the agent on this id.
-    """
+    """Seeds for an agent to run on an id."""
 
     environment: Environment
     agent: Entrant
-    seeds: tuple[int, ...]
-    seconds: float
-    run_seconds: float = limits.RUN_SECONDS
+    seeds: tuple[int, ...]  # distinct
+    seconds: float  # within which runs are started; the first run always is
+    run_seconds: float = limits.RUN_SECONDS  # time limit of a run; exceeding it stops the agent on this id
 
     @property
     def foreign(self) -> str | None:
@@ -55,19 +47,12 @@ class StudyTask:
 
 @dataclass(frozen=True)
 class TaskResult:
-    """Result of a task.
-
-    Attributes:
-        task: The task.
-        runs: Finished runs in the order of the task's seeds, possibly not all.
-        seconds: Duration of the runs in seconds.
-        error: Traceback or message of the error that stopped the task, if any.
-    """
+    """Result of a task."""
 
     task: StudyTask
-    runs: tuple[Run, ...]
-    seconds: float
-    error: str | None = None
+    runs: tuple[Run, ...]  # finished, in the order of the task's seeds, possibly not all
+    seconds: float  # duration of the runs
+    error: str | None = None  # traceback or message of the error that stopped the task
 
 
 def key_of(task: StudyTask) -> tuple[str, str]:

@@ -32,25 +32,15 @@ FOREST = 15
 
 @dataclass(frozen=True, eq=False)
 class SharedSpace:
-    """A search space, and the tables that measured the same configurations in it.
+    """A search space, and the tables that measured the same configurations in it."""
 
-    Attributes:
-        name: Family and model classes of its tables; the name of the first if they are not in the catalogue.
-        tables: Names of the tables.
-        correlation: (n, n) rank correlations of the tables' scores.
-        reliability: (n,) rank correlation of a table's mean scores with the means of new repeats; NaN without repeats.
-        hyperparameters: Names of the varying hyperparameters.
-        importance: (n, d) fraction of the variance that each hyperparameter explains alone.
-        configurations: Number of common configurations.
-    """
-
-    name: str
+    name: str  # family and model classes of its tables; the name of the first if they are not in the catalogue
     tables: tuple[str, ...]
-    correlation: Floats
-    reliability: Floats
-    hyperparameters: tuple[str, ...]
-    importance: Floats
-    configurations: int
+    correlation: Floats  # (n, n) rank correlations of the tables' scores
+    reliability: Floats  # (n,) rank correlation of a table's mean scores with those of new repeats; NaN without repeats
+    hyperparameters: tuple[str, ...]  # names of those that vary
+    importance: Floats  # (n, d) fraction of the variance that each explains alone
+    configurations: int  # number of common ones
 
     @property
     def corrected(self) -> Floats:
@@ -171,11 +161,7 @@ def lines(found: Sequence[SharedSpace]) -> list[str]:
 
 
 def draw(found: Sequence[SharedSpace], path: Path) -> list[Path]:
-    """Draw correlations (top) and importance (bottom), with a column for each space of at least three tables.
-
-    Raises:
-        ModuleNotFoundError: matplotlib is missing; the message says how to install it.
-    """
+    """Draw correlations (top) and importance (bottom), with a column for each space of at least three tables."""
     from hpo_envs.benchmarks.plots import panels, save
 
     found = [s for s in found if len(s.tables) > 2]

@@ -25,31 +25,18 @@ _HALVES = 0x48616C66
 
 @dataclass(frozen=True, eq=False)
 class TaskPool:
-    """A pool of tasks: the configurations of one table and their scores.
+    """A pool of tasks: the configurations of one table and their scores."""
 
-    Attributes:
-        name: Name of the table and the metric.
-        group: Task group of the table; pools of a group share one weight.
-        languages: Languages of the table.
-        x: (N, d) features of its configurations, in [0, 1].
-        y: (N,) rewards, higher is better.
-        feature_names: Names of the features.
-        predictions: (J, N) predictions of source tasks.
-        distances: (J,) distances of their spaces.
-        fitted: (d,) length-scales of the source tasks; None: unknown.
-        held_out: The language or task group of the table, see `catalogue.held_out`; empty for custom tables.
-    """
-
-    name: str
-    group: str
-    languages: tuple[str, ...]
-    x: Floats
-    y: Floats
+    name: str  # of the table and the metric
+    group: str  # task group of the table; pools of a group share one weight
+    languages: tuple[str, ...]  # of the table
+    x: Floats  # (N, d) features in [0, 1]
+    y: Floats  # (N,) rewards, higher is better
     feature_names: tuple[str, ...] = ()
-    predictions: Floats | None = None
-    distances: Floats | None = None
-    fitted: Floats | None = None
-    held_out: tuple[str, ...] = ()
+    predictions: Floats | None = None  # (J, N) predictions of source tasks
+    distances: Floats | None = None  # (J,) distances of their spaces
+    fitted: Floats | None = None  # (d,) length-scales of the source tasks; None: unknown
+    held_out: tuple[str, ...] = ()  # language or task group, see `catalogue.held_out`; empty for custom tables
 
 
 def pools(

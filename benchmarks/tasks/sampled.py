@@ -35,48 +35,30 @@ _COMBINED, _UNITS, _ROWS = 16, 28, 32
 
 @dataclass(frozen=True)
 class Draws:
-    """Distribution of tasks.
+    """Distribution of tasks."""
 
-    Attributes:
-        fractions: Lowest and highest fraction of a pool's configurations in a task.
-        sub_space: Probability that a task is restricted to an interval of one feature.
-        functions: Probability that a task is a draw of a Gaussian process or of random trees instead of a table.
-        mixed: Probability that the rewards of a table are mixed with such a draw.
-        sources: Probability that a task has source tasks, and probability that it then has only some of them.
-    """
-
-    fractions: tuple[float, float] = (0.5, 0.8)
-    sub_space: float = 0.25
-    functions: float = 0.25
-    mixed: float = 0.25
-    sources: tuple[float, float] = (1.0, 0.25)
+    fractions: tuple[float, float] = (0.5, 0.8)  # lowest and highest fraction of a pool's configurations in a task
+    sub_space: float = 0.25  # probability that a task is restricted to an interval of one feature
+    functions: float = 0.25  # probability of a draw of a Gaussian process or of random trees instead of a table
+    mixed: float = 0.25  # probability that the rewards of a table are mixed with such a draw
+    sources: tuple[float, float] = (1.0, 0.25)  # probability of source tasks, and that there are only some of them
 
 
 class DrawnTasks(NamedTuple):
-    """Tasks of E episodes.
+    """Tasks of E episodes."""
 
-    Attributes:
-        keys: (E,) keys of their draws.
-        pool: (E,) indices of their pools.
-        rows: (E, size) rows of the pool that are candidates.
-        valid: (E, size) whether an entry is a candidate.
-        rewards: (E, size) rewards: 0 for the median candidate and 1 for the best, at least -1.
-    """
-
-    keys: draws.Keys
-    pool: Indices
-    rows: Indices
-    valid: npt.NDArray[np.bool_]
-    rewards: Floats
+    keys: draws.Keys  # (E,) keys of their draws
+    pool: Indices  # (E,) indices of their pools
+    rows: Indices  # (E, size) rows of the pool that are candidates
+    valid: npt.NDArray[np.bool_]  # (E, size) whether an entry is a candidate
+    rewards: Floats  # (E, size) 0 for the median candidate and 1 for the best, at least -1
 
 
 class Stock:
     """Pools as padded arrays, so that the tasks of many episodes are drawn at once.
 
-    Args:
-        pools: Pools; task groups have equal probabilities, and so have the pools of a group.
-        how: Distribution of tasks.
-        least: Fewest configurations of a space of prior functions.
+    Task groups have equal probabilities, and so have the pools of a group. A space of prior functions has at least
+    `least` configurations.
     """
 
     def __init__(self, pools: Sequence[TaskPool], how: Draws, least: int) -> None:
@@ -105,11 +87,7 @@ class Stock:
         self.until = np.cumsum([1.0 / (len(groups) * groups[pool.group]) for pool in pools])
 
     def draw(self, keys: draws.Keys, size: int, least: int) -> DrawnTasks:
-        """Draw the tasks of E keys.
-
-        Raises:
-            ValueError: A hundred draws gave no task with different rewards.
-        """
+        """Draw the tasks of E keys; if a hundred draws give no task with different rewards, a ValueError is raised."""
         found = self._once(keys, size, least)
         flat = np.flatnonzero(np.isnan(found.rewards[:, 0]))
         for attempt in range(1, 100):

@@ -8,7 +8,6 @@
 """
 
 import argparse
-import csv
 import gzip
 import json
 import re
@@ -34,6 +33,9 @@ LEARNED = Path(leaderboard.__file__).with_name("learned") / "results" / "adaptat
 
 LONGEST = max(properties.BUDGETS)
 """Evaluations of the default score."""
+
+DIGITS = 6
+"""Significant digits of published numbers."""
 
 
 def summary(frame: pd.DataFrame) -> dict[str, Any]:
@@ -65,7 +67,7 @@ def summary(frame: pd.DataFrame) -> dict[str, Any]:
     ]
     counts, rows = np.isfinite(default.values[0]).sum(axis=1), properties.known()
     fit = properties.regression(rows)
-    result: dict[str, Any] = _rounded({
+    result: dict[str, Any] = boards.rounded({
         "runs": len(frame),
         "environments": len(default.environments),
         "groups": len(labels),
@@ -77,16 +79,8 @@ def summary(frame: pd.DataFrame) -> dict[str, Any]:
         "sensitivity": inference.sensitivity(found),
         "by_group": by_group,
         "pays": {"effects": properties.effects(rows), "r2": fit["r2"], "residual": fit["residual"], "df": fit["df"]},
-    })  # fmt: skip
+    }, DIGITS)  # fmt: skip
     return result
-
-
-def _rounded(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {k: _rounded(v) for k, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [_rounded(v) for v in value]
-    return float(f"{value:.6g}") if isinstance(value, float) else value
 
 
 def measured(frame: pd.DataFrame) -> list[dict[str, Any]]:
@@ -99,7 +93,8 @@ def measured(frame: pd.DataFrame) -> list[dict[str, Any]]:
         leads = {f"lead_{k}": float(means.loc[inference.BASE, f"mean_{k}"] - means.loc["bo", f"mean_{k}"])
                  for k in properties.BUDGETS}  # fmt: skip
         facts = properties.of_table(store.load(name), json.loads(objectives)[0])
-        rows.append(_rounded({"environment": env, "group": group, "table": name, "sha256": sha256, **facts, **leads}))
+        row = {"environment": env, "group": group, "table": name, "sha256": sha256, **facts, **leads}
+        rows.append(boards.rounded(row, DIGITS))
     return rows
 
 
@@ -204,9 +199,8 @@ def state(found: Mapping[str, Any], root: Path) -> None:
         atomic.write(page, filled(page.read_text("utf-8"), parts))
     _, svg = pictures.draw(found, root / "docs" / "verdict")
     svg.unlink()  # no page shows it
-    with LEARNED.open(encoding="utf-8", newline="") as stream:
-        learned = [*csv.DictReader(stream)]
-    board = boards.read(leaderboard.SUMMARY) | {"verdict": {**found, "sentence": sentence(found), "learned": learned}}
+    verdict = {**found, "sentence": sentence(found), "learned": atomic.read_csv(LEARNED)}
+    board = boards.read(leaderboard.SUMMARY) | {"verdict": verdict}
     atomic.write_all({leaderboard.SUMMARY: gzip.compress(json.dumps(board, separators=(",", ":")).encode(), mtime=0)})
 
 

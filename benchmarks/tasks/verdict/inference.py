@@ -25,21 +25,13 @@ STEPS = 8
 
 @dataclass(frozen=True, eq=False)
 class TaskScores:
-    """Scores of all agents on all environments; lower is better.
-
-    Attributes:
-        agents: Names of agents.
-        environments: Ids.
-        groups: (environments,) task groups.
-        models: (environments,) model classes.
-        values: (agents, environments, seeds) scores, NaN beyond the seeds of an environment.
-    """
+    """Scores of all agents on all environments; lower is better."""
 
     agents: tuple[str, ...]
     environments: tuple[str, ...]
-    groups: tuple[str, ...]
-    models: tuple[str, ...]
-    values: Floats
+    groups: tuple[str, ...]  # (environments,) task groups
+    models: tuple[str, ...]  # (environments,) model classes
+    values: Floats  # (agents, environments, seeds), NaN beyond the seeds of an environment
 
     @functools.cached_property
     def judged(self) -> dict[str, Any]:
@@ -68,12 +60,8 @@ def pairs(found: TaskScores, judged: Mapping[str, Any], base: str | None = None)
 
     `needed` is the number of groups that would make the difference significant with a power of 80 %, if its mean and
     deviation stay as they are (None: over `MOST`), `detectable` the difference that these groups would find with that
-    power; both at the level that Bonferroni's correction gives a pair.
-
-    Args:
-        found: The scores.
-        judged: Their `judged`.
-        base: Only pairs with this agent, as the second one; Holm's procedure corrects for these.
+    power; both at the level that Bonferroni's correction gives a pair. `judged` is that of `found`; with `base` only
+    pairs with this agent, as the second one, are tested, and Holm's procedure corrects for these.
     """
     from scipy import stats
 

@@ -4,7 +4,6 @@
 `bo` over `random` (difference of mean normalised regret, positive if `bo` is better) after 20 and 40 evaluations.
 """
 
-import csv
 import functools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,6 +13,7 @@ import numpy as np
 
 from hpo_envs.benchmarks.analysis import forest_importance, intervals, regret
 from hpo_envs.benchmarks.tasks.pools import scores
+from hpo_envs.tables.files import atomic
 from hpo_envs.tables.table import Floats, Table
 
 PROPERTIES = Path(__file__).with_name("properties.csv")
@@ -58,13 +58,8 @@ def of_table(table: Table, metric: str) -> dict[str, float]:
     forest.fit(x[:ROWS], lost[:ROWS])
     each = np.minimum((means.max() - rewards[lost < 1]) / (means.max() - np.median(means)), 1.0)
     noise = float(np.sqrt(each.var(axis=1, ddof=1).mean())) if rewards.shape[1] > 1 else 0.0
-    return {
-        "dimensions": len(axes),
-        "configurations": len(table),
-        "near_best": float((lost <= NEAR).mean()),
-        "smoothness": float(forest.oob_score_),
-        "noise": noise,
-    }
+    near, smoothness = float((lost <= NEAR).mean()), float(forest.oob_score_)
+    return dict(zip(MEANING, (len(axes), len(table), near, smoothness, noise), strict=True))
 
 
 def design(rows: Sequence[Mapping[str, Any]], budget: float) -> Floats:
@@ -77,16 +72,14 @@ def design(rows: Sequence[Mapping[str, Any]], budget: float) -> Floats:
 @functools.cache
 def known() -> tuple[dict[str, str], ...]:
     """The rows of the committed `properties.csv`."""
-    with PROPERTIES.open(encoding="utf-8", newline="") as stream:
-        return tuple(csv.DictReader(stream))
+    return tuple(atomic.read_csv(PROPERTIES))
 
 
 def regression(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Least squares of the lead on a table's properties and the budget; all task groups have the same weight.
 
-    Returns:
-        `coefficients`; `covariance`, robust to clusters (task groups; CR1); `df`, groups less coefficients; `sd` of
-        each regressor; `r2`; `residual`, the standard deviation around the fit.
+    The result has `coefficients`; `covariance`, robust to clusters (task groups; CR1); `df`, groups less coefficients;
+    `sd` of each regressor; `r2`; `residual`, the standard deviation around the fit.
     """
     x = np.vstack([design(rows, k) for k in BUDGETS])
     y = np.concatenate([[float(r[f"lead_{k}"]) for r in rows] for k in BUDGETS])
@@ -115,11 +108,8 @@ def effects(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     found = []
     for i, name in enumerate(NAMES, 1):
         b, se, sd = fit["coefficients"][i], np.sqrt(fit["covariance"][i, i]), fit["sd"][i]
-        p = 2 * stdtr(fit["df"], -abs(b) / se)
-        found.append(
-            {"property": name, "sd": sd, "effect": b * sd, "low": (b - q * se) * sd, "high": (b + q * se) * sd}
-            | {"p": p}
-        )
+        ends = {"low": (b - q * se) * sd, "high": (b + q * se) * sd}
+        found.append({"property": name, "sd": sd, "effect": b * sd, **ends, "p": 2 * stdtr(fit["df"], -abs(b) / se)})
     return found
 
 
