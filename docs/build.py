@@ -24,15 +24,9 @@ ABOVE = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")
 """Pages that lie above docs/."""
 
 GUIDES = (
-    "first-comparison",
-    "tune-your-own-model",
-    "writing-an-agent",
-    "agent-examples",
-    "adding-a-table",
-    "training-a-policy",
-    "choosing-an-optimiser",
-    "submitting-an-agent",
-)
+    "first-comparison", "tune-your-own-model", "writing-an-agent", "agent-examples", "adding-a-table",
+    "training-a-policy", "choosing-an-optimiser", "submitting-an-agent",
+)  # fmt: skip
 """The order of the guides; others follow."""
 
 

@@ -128,13 +128,8 @@ def agents(spec: Spec, found: results.Found) -> str:
     """Results of the reference agents on this id."""
     entry = results.entry_of(spec.id, found)
     if entry is None:
-        why = (
-            "it answers from your own table"
-            if FAMILIES[spec.family].user_levels
-            else "it calls your own function"
-            if FAMILIES[spec.family].example
-            else "no agent has been run on it yet"
-        )
+        why = "it calls your own function" if FAMILIES[spec.family].example else "no agent has been run on it yet"
+        why = "it answers from your own table" if FAMILIES[spec.family].user_levels else why
         return f"Not on the [leaderboard](../results.md): {why}."
     kinds = sorted({t["kind"] for t in entry["tables"]})
     track = results.track_of(spec.id, found)

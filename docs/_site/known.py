@@ -21,11 +21,9 @@ SOURCES = {
 """Sources of scales."""
 
 ZERO = {
-    "table": "median (regret 1)",
-    "reference": "median of random search (regret 1)",
-    "given": "reference (regret 1)",
+    "table": "median (regret 1)", "reference": "median of random search (regret 1)", "given": "reference (regret 1)",
     "bounds": "lowest (regret 1)",
-}
+}  # fmt: skip
 """Meaning of regret 1."""
 
 

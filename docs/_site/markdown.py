@@ -28,10 +28,8 @@ def nav(entries: Sequence[str], *, hidden: bool = True, caption: str = "", depth
 def relink(text: str, page: str, pages: set[str]) -> str:
     """Turn links that hold in the repository into links that hold on the site.
 
-    Args:
-        text: Markdown.
-        page: Path of the file in the repository, such as `docs/studies.md`.
-        pages: Paths in the repository of the files that are pages of the site.
+    `page` is the path of the text's file in the repository, such as `docs/studies.md`, `pages` are the paths of the
+    files that are pages of the site.
     """
     import posixpath
 

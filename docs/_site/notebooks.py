@@ -26,14 +26,8 @@ def executed(path: Path, folder: Path) -> Any:
 def together(paths: Sequence[Path], folder: Path) -> list[Any]:
     """Notebooks with what their cells put out, by one kernel: its start and imports are most of their time.
 
-    Each begins without the names of previous ones, in its own folder.
-
-    Args:
-        paths: The notebooks.
-        folder: Working directory of the kernel.
-
-    Raises:
-        nbclient.exceptions.CellExecutionError: A cell raised.
+    Each begins without the names of previous ones, in a folder of its own below `folder`. If a cell raises an error, so
+    does this.
     """
     import nbformat
     from nbclient import NotebookClient

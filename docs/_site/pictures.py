@@ -27,11 +27,7 @@ def agent_for(problem: Problem) -> str:
 
 
 def frame(env_id: str, seed: int = 0) -> tuple[Any, str, int]:
-    """A picture.
-
-    Returns:
-        (480, 640, 3) uint8, the agent's name, and how many steps it took.
-    """
+    """A picture, (480, 640, 3) uint8, of a seeded run; its agent's name, and how many steps it took."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         family = registry.family_of(env_id)

@@ -52,24 +52,17 @@ def cells_of(env_id: str, found: Found) -> list[Mapping[str, Any]]:
     """Scores of all agents on an id, best first."""
     entry, track = entry_of(env_id, found), track_of(env_id, found)
     measure = track["score"] if track else "anytime"
-    return sorted(
-        (c for c in found["cells"] if entry and c["environment"] == entry["label"]), key=lambda c: c[measure][0]
-    )
+    own = (c for c in found["cells"] if entry and c["environment"] == entry["label"])
+    return sorted(own, key=lambda c: c[measure][0])
 
 
 def environment_table(env_id: str, found: Found) -> str:
     """All agents on one id, with intervals."""
     head = ("agent", "regret over the budget", "regret at the end", "best found", "runs")
-    rows = [
-        (
-            agent_link(c["agent"]),
-            numbers.interval(c["anytime"]),
-            numbers.interval(c["final"]),
-            f"{100 * c['solved']:.0f} %",
-            c["n"],
-        )
-        for c in cells_of(env_id, found)
-    ]
+    rows = []
+    for c in cells_of(env_id, found):
+        scores = (numbers.interval(c[measure]) for measure in ("anytime", "final"))
+        rows.append((agent_link(c["agent"]), *scores, f"{100 * c['solved']:.0f} %", c["n"]))
     return markdown.table(head, rows)
 
 
@@ -97,36 +90,19 @@ def track_tables(found: Found) -> str:
     for place, t in enumerate(found["tracks"]):
         if t.get("flat"):
             continue
-        rows = [
-            (
-                i,
-                agent_link(r["agent"], "agents/"),
-                numbers.interval(r["mean"]),
-                "-" if r["elsewhere"][1] is None else numbers.interval(r["elsewhere"]),
-                r["here"],
-                r["there"],
-                numbers.interval(r["final"]),
-                tables.milliseconds(r.get("seconds")),
-            )
-            for i, r in enumerate(t["ranking"], 1)
-        ]
+        rows = []
+        for i, r in enumerate(t["ranking"], 1):
+            across = "-" if r["elsewhere"][1] is None else numbers.interval(r["elsewhere"])
+            row = (i, agent_link(r["agent"], "agents/"), numbers.interval(r["mean"]), across, r["here"], r["there"])
+            rows.append((*row, numbers.interval(r["final"]), tables.milliseconds(r.get("seconds"))))
         parts += [
             f"## {t['name']}",
             sentences.runs(t) + ": " + sentences.SCORES[t["score"]] + ".",
             " ".join(sentences.verdict(t)),
             f'<a href="leaderboard.html#track-{place}">Curves, tests and data of these runs</a>',
         ]
-        head = (
-            "",
-            "agent",
-            "mean regret",
-            "mean across tasks",
-            "on these tasks",
-            "across tasks",
-            "final regret",
-            "ms per suggestion",
-        )
-        parts += [markdown.table(head, rows)]
+        head = ("", "agent", "mean regret", "mean across tasks", "on these tasks", "across tasks", "final regret")
+        parts += [markdown.table((*head, "ms per suggestion"), rows)]
     return "\n\n".join(parts)
 
 
@@ -203,9 +179,8 @@ def versus_random(found: Found, folder: str = "../agents/") -> str:
                 worst += [agent_link(r["agent"], folder)] * (verdict == "worse")
         if sum(counts.values()):
             rows.append((t["name"], *counts.values(), ", ".join(worst)))
-    return markdown.table(
-        ("environments", "better than random", significance.DIFFERENT, "worse", "which are worse"), rows
-    )
+    head = ("environments", "better than random", significance.DIFFERENT, "worse", "which are worse")
+    return markdown.table(head, rows)
 
 
 PLACEHOLDERS: dict[str, Callable[[Found], str]] = {

@@ -18,11 +18,7 @@ def options(doc, seeds, arguments=None):
 
 
 class Story:
-    """Prints a story, and remembers its verdicts.
-
-    Args:
-        title: Heading.
-    """
+    """Prints a story with a title, and remembers its verdicts."""
 
     def __init__(self, title):
         self.verdicts = {}

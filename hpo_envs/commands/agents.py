@@ -61,9 +61,8 @@ def listing(found: list[dict[str, Any]]) -> str:
     for r in found:
         works, setting = ", ".join(r["works_on"]), above is not None and above["algorithm"] == r["algorithm"]
         same = setting and above is not None and above["works_on"] == r["works_on"]
-        cells.append(
-            (f"  {r['name']}" if setting else r["name"], "" if same else works, r["extra"] or "", r["summary"])
-        )
+        name = f"  {r['name']}" if setting else r["name"]
+        cells.append((name, "" if same else works, r["extra"] or "", r["summary"]))
         above = r
     widths = [max(len(line[i]) for line in cells) for i in range(3)]
     lines = ["  ".join([*(c.ljust(w) for c, w in zip(line, widths, strict=False)), line[3]]) for line in cells]
@@ -85,20 +84,11 @@ def describe(name: str) -> dict[str, Any]:
         for setting, kind, default, what in hyperparameters(cls)
     }
     return {
-        "agent": name,
-        "summary": e.summary,
-        "works_on": list(e.supports),
-        "extra": e.extra,
-        "plugin": e.package,
-        "alias_of": e.alias_of,
-        "class": e.target.replace(":", "."),
-        "hyperparameters": settings,
-        "passed_on": forwarded(cls),
-        "ids": fitting(name),
-        "page": doc.text,
-        "given": doc.items("Given"),
+        "agent": name, "summary": e.summary, "works_on": list(e.supports), "extra": e.extra, "plugin": e.package,
+        "alias_of": e.alias_of, "class": e.target.replace(":", "."), "hyperparameters": settings,
+        "passed_on": forwarded(cls), "ids": fitting(name), "page": doc.text, "given": doc.items("Given"),
         **{heading.lower(): doc.sections.get(heading, "") for heading in SHOWN},
-    }
+    }  # fmt: skip
 
 
 def hyperparameters(cls: Any) -> list[tuple[str, str, str, str]]:

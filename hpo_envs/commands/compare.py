@@ -69,48 +69,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--objective", help="rewarded metric(s), separated by commas (default: the id's reward)")
     add("--cost", help="evaluations, or a metric that counts as cost")
     add("--scores", choices=("regret", "targets"), default="regret", help="what to print (default: %(default)s)")
-    add(
-        "--shuffle", action=argparse.BooleanOptionalAction, help="shuffle the configurations of each run (default: yes)"
-    )
-    add(
-        "--subsample", type=float, help=f"configurations that each seed sees, a fraction (default: {SUBSAMPLE}; 1: all)"
-    )
-    add(
-        "--transfer",
-        nargs="?",
-        const="family",
-        help="use source tasks: tables of other languages, of the same family or of the named one (CharHPO, ...)",
-    )
-    add(
-        "--tolerance",
-        type=float,
-        help="for ftc: largest distance to the best, in the metric's unit (default: 10 %% of best minus median)",
-    )
+    shuffle, subsample = "shuffle the configurations of each run (default: yes)", "configurations that each seed sees"
+    add("--shuffle", action=argparse.BooleanOptionalAction, help=shuffle)
+    add("--subsample", type=float, help=f"{subsample}, a fraction (default: {SUBSAMPLE}; 1: all)")
+    transfer = "use source tasks: tables of other languages, of the same family or of the named one (CharHPO, ...)"
+    add("--transfer", nargs="?", const="family", help=transfer)
+    tolerance = "for ftc: largest distance to the best, in the metric's unit (default: 10 %% of best minus median)"
+    add("--tolerance", type=float, help=tolerance)
     add("--out", type=Path, help="folder for runs, tables and plots (default: studies/NAME of the study file or --env)")
     add("--jobs", type=int, default=1, help="processes on this machine (default: %(default)s)")
-    add(
-        "--archive",
-        type=Path,
-        metavar="FILE",
-        help="rank --agents against the runs of an archive, which are not repeated",
-    )
+    archive = "rank --agents against the runs of an archive, which are not repeated"
+    add("--archive", type=Path, metavar="FILE", help=archive)
     add("--part", metavar="K/N", help="make only part K of N of the runs, for many machines with one --out; see --plan")
     add("--plan", action="store_true", help="print runs, core hours and bytes by agent, and run nothing")
     add("--executor", metavar="MODULE:FACTORY", help="makes a concurrent.futures.Executor to run on (Dask, Ray, ...)")
-    add(
-        "--isolate",
-        nargs="?",
-        const=True,
-        metavar="PYTHON",
-        help="run each agent in its own process, without access to the table; "
-        "with PYTHON, the interpreter of another environment, which has the packages that the agents need",
-    )
-    add(
-        "--run-seconds",
-        type=float,
-        default=RUN_SECONDS,
-        help="limit of a run in seconds, at which its agent stops on that id (default: %(default)g)",
-    )
+    add("--isolate", nargs="?", const=True, metavar="PYTHON", help="run each agent in its own process, without "
+        "access to the table; with PYTHON, in the interpreter of another environment, which has the agents' packages",
+    )  # fmt: skip
+    limit = "limit of a run in seconds, at which its agent stops on that id (default: %(default)g)"
+    add("--run-seconds", type=float, default=RUN_SECONDS, help=limit)
     add("--yes", action="store_true", help="confirm trainings (Char- and CellMiniLive-*) of more than an hour")
 
 
@@ -118,6 +95,7 @@ def run(args: argparse.Namespace) -> int:
     """Run the missing runs of the study, print rankings and verdicts, save summaries and plots; or print the plan."""
     from hpo_envs.benchmarks import Comparison
     from hpo_envs.benchmarks.runs import executors
+    from hpo_envs.benchmarks.study import plan
     from hpo_envs.benchmarks.study.scheduler import conduct, progress
 
     named = args.archive or args.study
@@ -127,7 +105,7 @@ def run(args: argparse.Namespace) -> int:
         raise ValueError(f"--run-seconds must be a number > 0, got {args.run_seconds}")
     if args.plan:
         return _plan(study, comparison.folder)
-    part = _part(args.part) if args.part else None
+    part = plan.parsed(args.part) if args.part else None
     most, start = math.inf if args.yes else LONG, time.perf_counter()
     try:
         jobs = whole("--jobs", args.jobs, 1)
@@ -146,12 +124,6 @@ def run(args: argparse.Namespace) -> int:
         print(f"\nstopped; finished runs are in {comparison.folder}/, and the same command resumes", file=sys.stderr)
         raise
     return _show(comparison, args, start)
-
-
-def _part(text: str) -> tuple[int, int]:
-    from hpo_envs.benchmarks.study import plan
-
-    return plan.parsed(text)
 
 
 def _plan(study: Study, folder: Path | None) -> int:
@@ -177,9 +149,8 @@ def _show_part(outcome: StudyState, part: tuple[int, int]) -> int:
         return 1 if outcome.errors else 0
     stored = Store(folder)
     missing = manifest.missing(folder, {pair: stored.seeds(*pair) for pair in outcome.pairs})
-    print(
-        missing or f"all {sum(map(len, outcome.pairs.values()))} runs of the study are there: hpo-envs report {folder}"
-    )
+    total = sum(map(len, outcome.pairs.values()))
+    print(missing or f"all {total} runs of the study are there: hpo-envs report {folder}")
     return 1 if missing else 0
 
 
@@ -256,14 +227,13 @@ def _show(comparison: Comparison, args: argparse.Namespace, start: float) -> int
     if comparison.checked:
         print(f"\n{comparison.checked}")
     if outcome.skipped:
+        (env, agent), *_ = outcome.skipped
         print(
-            "\nnot run (unsupported id or train/test overlap): "
-            f"{len(outcome.skipped)} pairs, such as {outcome.skipped[0][1]} on {outcome.skipped[0][0]}"
+            f"\nnot run (unsupported id or train/test overlap): {len(outcome.skipped)} pairs, such as {agent} on {env}"
         )
     if outcome.errors:
-        print(
-            f"\nstopped (--debug shows tracebacks): {len(outcome.errors)} of {len(outcome.pairs)} pairs of agent and id"
-        )
+        counts = f"{len(outcome.errors)} of {len(outcome.pairs)}"
+        print(f"\nstopped (--debug shows tracebacks): {counts} pairs of agent and id")
         where: dict[tuple[str, str], list[str]] = {}
         for (env, agent), trace in outcome.errors.items():
             where.setdefault((agent, trace.strip().splitlines()[-1][:200]), []).append(env)

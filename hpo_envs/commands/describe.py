@@ -64,18 +64,12 @@ def _search(folder: str) -> tuple[dict[str, Any], Callable[[dict[str, Any]], str
     h, ended = tuned.header, [e for e in tuned if e.ended >= 0]
     best = tuned.best if tuned.pareto and len(h["objectives"]) == 1 else None
     facts = {
-        "best": best and best.config,
-        "metrics": best and best.metrics,
-        "pareto": len(tuned.pareto),
-        "function": h["function"],
-        "agent": by(h),
-        "evaluations": len(ended),
-        "failed": len(ended) - len(tuned.successes),
-        "budget": f"{h['budget']:g} {h['budget_unit']}",
-        "seconds": sum(e.seconds for e in ended),
-        "workers": _at_once(ended),
+        "best": best and best.config, "metrics": best and best.metrics, "pareto": len(tuned.pareto),
+        "function": h["function"], "agent": by(h), "evaluations": len(ended),
+        "failed": len(ended) - len(tuned.successes), "budget": f"{h['budget']:g} {h['budget_unit']}",
+        "seconds": sum(e.seconds for e in ended), "workers": _at_once(ended),
         "space": {hp.name: _range(hp) for hp in tuned.stored[0].space},
-    }
+    }  # fmt: skip
     return facts, lambda shown: "\n".join(
         f"{k:<12}{json.dumps(v) if isinstance(v, dict) else v}" for k, v in shown.items()
     )
@@ -95,26 +89,20 @@ def describe(spec: Spec) -> dict[str, Any]:
     """
     example = FAMILIES[spec.family].example
     env = gym.make(spec.id, **example).unwrapped
-    tables = env.params.tables  # type: ignore[attr-defined]
+    params: Any = env.params  # type: ignore[attr-defined]
+    tables = params.tables
     spaces = {"action": env.action_space, "observation": env.observation_space}
     if isinstance(getattr(env, "reward_space", None), gym.Space):
         spaces["reward"] = env.reward_space  # type: ignore[attr-defined]
     budget = float(getattr(env, "budget", np.inf))
     facts = {
-        "id": spec.id,
-        "family": spec.family,
-        "entry_point": spec.entry_point,
-        "vector_entry_point": spec.vector_entry_point,
-        "arguments": {**spec.kwargs, **FAMILIES[spec.family].example},
-        "spaces": {k: space_text(s) for k, s in spaces.items()},
-        "cost_unit": getattr(env, "cost_unit", ""),
-        "budget_unit": env.params.budget_unit,  # type: ignore[attr-defined]
-        "budget": budget if np.isfinite(budget) else None,
-        "tables": [_table(t) for t in tables],
-        "properties": _properties(tables, getattr(env, "objectives", ())),
-        "citation": list(dict.fromkeys(t.provenance.citation for t in tables)),
-        "page": spec.page,
-    }
+        "id": spec.id, "family": spec.family, "entry_point": spec.entry_point,
+        "vector_entry_point": spec.vector_entry_point, "arguments": {**spec.kwargs, **FAMILIES[spec.family].example},
+        "spaces": {k: space_text(s) for k, s in spaces.items()}, "cost_unit": getattr(env, "cost_unit", ""),
+        "budget_unit": params.budget_unit, "budget": budget if np.isfinite(budget) else None,
+        "tables": [_table(t) for t in tables], "properties": _properties(tables, getattr(env, "objectives", ())),
+        "citation": list(dict.fromkeys(t.provenance.citation for t in tables)), "page": spec.page,
+    }  # fmt: skip
     env.close()
     return facts
 
@@ -139,28 +127,16 @@ def space_text(space: gym.Space[Any]) -> str:
 
 def _table(table: Table) -> dict[str, Any]:
     p, setting = table.provenance, catalogue.settings().get(table.name)
+    metrics = [{"name": m.name, "unit": m.unit, "goal": m.goal, "low": m.low, "high": m.high, "what": m.description}
+               for m in table.metrics]  # fmt: skip
     return {
-        "name": table.name,
-        "kind": p.kind,
-        "setting": setting._asdict() | {"group": setting.group} if setting else None,
-        "owner": store.owner(table.name),
-        "rows": len(table),
-        "repeats": table.repeats,
-        "levels": len(table.levels),
-        "level_unit": table.level_unit,
-        "level_range": [float(table.levels[0]), float(table.levels[-1])],
-        "cost_unit": table.cost_unit,
-        "space": {h.name: _range(h) for h in table.space},
-        "metrics": [
-            {"name": m.name, "unit": m.unit, "goal": m.goal, "low": m.low, "high": m.high, "what": m.description}
-            for m in table.metrics
-        ],
-        "upstream": p.upstream,
-        "commit": p.commit,
-        "licence": p.licence,
-        "sha256": p.sha256,
-        "notes": list(p.notes),
-    }
+        "name": table.name, "kind": p.kind,
+        "setting": setting._asdict() | {"group": setting.group} if setting else None, "owner": store.owner(table.name),
+        "rows": len(table), "repeats": table.repeats, "levels": len(table.levels), "level_unit": table.level_unit,
+        "level_range": [float(table.levels[0]), float(table.levels[-1])], "cost_unit": table.cost_unit,
+        "space": {h.name: _range(h) for h in table.space}, "metrics": metrics, "upstream": p.upstream,
+        "commit": p.commit, "licence": p.licence, "sha256": p.sha256, "notes": list(p.notes),
+    }  # fmt: skip
 
 
 def _range(h: Any) -> str:

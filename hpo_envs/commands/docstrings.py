@@ -11,15 +11,10 @@ SECTIONS = ("Args", "Attributes", "Returns", "Yields", "Raises", "Formula", "Pap
 
 @dataclass
 class Parsed:
-    """A parsed docstring.
+    """A parsed docstring."""
 
-    Attributes:
-        text: Text outside the sections, as Markdown.
-        sections: Heading -> text, dedented.
-    """
-
-    text: str = ""
-    sections: dict[str, str] = field(default_factory=dict)
+    text: str = ""  # outside the sections, as Markdown
+    sections: dict[str, str] = field(default_factory=dict)  # heading -> text, dedented
 
     def items(self, heading: str) -> dict[str, str]:
         """Name -> description of each item of a section; the stars of `**options` are kept."""

@@ -69,9 +69,8 @@ def run(args: argparse.Namespace) -> int:
     whole("--trees", args.trees, 1)
     runs = read(args.source, args.metric, args.env)
     cutoff = _cutoff(args.cutoff, runs)
-    found = forest_importance.importance(
-        runs.configs, runs.scores, runs.axes, cutoff=cutoff, trees=args.trees, seed=args.seed
-    )
+    settings = {"cutoff": cutoff, "trees": args.trees, "seed": args.seed}
+    found = forest_importance.importance(runs.configs, runs.scores, runs.axes, **settings)
     order = (-found.main).argsort(kind="stable")
     shares = [{"what": found.names[i], "share": float(found.main[i]), "std": float(found.main_std[i])} for i in order]
     pairs = [{"what": f"{a} x {b}", "share": s} for a, b, s in found.ranked_pairs()[: max(args.pairs, 0)]]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import itertools
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -34,10 +35,7 @@ KEPT = ("env", "agent", "hyperparameters", "env_kwargs", "shuffle", "subsample",
 def planned(agent: str, seeds: Sequence[int], only: Sequence[str] = ()) -> list[tuple[str, Study]]:
     """(folder name, study) of each of the leaderboard's studies that the agent supports, with only this agent.
 
-    Args:
-        agent: `module:factory`, or `policy:FILE`.
-        seeds: Seeds of the replications.
-        only: See `leaderboard.environments`.
+    The agent is `module:factory` or `policy:FILE`; `only` is that of `leaderboard.environments`.
 
     Raises:
         ValueError: The agent is one of the suite, which the leaderboard already includes; or `only` matches no id.
@@ -58,13 +56,7 @@ def planned(agent: str, seeds: Sequence[int], only: Sequence[str] = ()) -> list[
 
 
 def check(agent: str, folder: Path, only: Sequence[str] = (), jobs: int = 1) -> Iterator[str]:
-    """Yield the errors of a submission's runs, one sentence each.
-
-    Args:
-        agent: `module:factory`, or `policy:FILE`.
-        folder: Folder of the runs, written by `run`.
-        only: See `leaderboard.environments`.
-        jobs: Number of processes.
+    """Yield the errors of a submission's runs, which `run` wrote into the folder, one sentence each.
 
     Raises:
         FileNotFoundError: The folder does not exist.
@@ -77,16 +69,12 @@ def check(agent: str, folder: Path, only: Sequence[str] = (), jobs: int = 1) -> 
     if not folder.is_dir():
         raise FileNotFoundError(f"--runs must be a folder of runs, got {folder}")
     for name, study in planned(agent, [0], only):
-        there_is = (folder / name).is_dir()
-        given = {
-            env.id: store.read(folder / name, env.id, who.name, check=Replay()) if there_is else []
-            for env in study.environments
-            for who in study.agents
-        }
+        given: dict[str, list[Run]] = {env.id: [] for env in study.environments}
+        for env, who in itertools.product(study.environments, study.agents) if (folder / name).is_dir() else ():
+            given[env.id] = store.read(folder / name, env.id, who.name, check=Replay())
+        isolated = {env: all(r.header.get("isolated") for r in runs) for env, runs in given.items()}
         yield from (f"{env}: no run" for env, runs in given.items() if not runs)
-        yield from (
-            f"{env}: not isolated" for env, runs in given.items() if not all(r.header.get("isolated") for r in runs)
-        )
+        yield from (f"{env}: not isolated" for env, every in isolated.items() if not every)
         there = {env: {r.seed: r for r in runs} for env, runs in given.items() if runs}
         common = sorted(set.intersection(*map(set, there.values()))) if there else []
         if len(common) < AGAIN:
@@ -100,8 +88,8 @@ def check(agent: str, folder: Path, only: Sequence[str] = (), jobs: int = 1) -> 
                 before = there[run.header["env"]].pop(run.seed)
                 if store.digest([_bare(before)]) != store.digest([_bare(run)]):
                     yield f"{run.header['env']}, seed {run.seed}: not the run that was handed in{_where(before, run)}"
-        for env, left in there.items():
-            yield from (f"{env}, seed {seed}: the agent failed" for seed in again.seeds if seed in left)
+        for id_, left in there.items():
+            yield from (f"{id_}, seed {seed}: the agent failed" for seed in again.seeds if seed in left)
 
 
 def _bare(run: Run) -> Run:

@@ -7,6 +7,7 @@ are listed last.
 import argparse
 import itertools
 import json
+import operator
 from typing import Any
 
 from hpo_envs.commands import agents
@@ -25,9 +26,8 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument(
-        "text", nargs="?", default="", metavar="TEXT", help="part of an id, family or agent, in any case"
-    )
+    text = "part of an id, family or agent, in any case"
+    parser.add_argument("text", nargs="?", default="", metavar="TEXT", help=text)
     parser.add_argument("--agents", action="store_true", help="agents instead of environments")
     parser.add_argument("--json", action="store_true", help="print a JSON list of objects")
 
@@ -55,13 +55,12 @@ def run(args: argparse.Namespace) -> int:
         return f"{start}  {_text(r['arguments'])}".rstrip()
 
     there = [r for r in rows if r["installed"]]
-    for (family, summary, plugin), group in itertools.groupby(
-        there, key=lambda r: (r["family"], r["summary"], r["plugin"])
-    ):
+    family_of = operator.itemgetter("family", "summary", "plugin")
+    for (family, summary, plugin), group in itertools.groupby(there, family_of):
         print(f"{family}: {summary}{f' (plugin: {plugin})' if plugin else ''}")
         for r in group:
             print(line(r))
-    for command, group in itertools.groupby([r for r in rows if not r["installed"]], key=lambda r: r["fetch"]):
+    for command, group in itertools.groupby([r for r in rows if not r["installed"]], operator.itemgetter("fetch")):
         print(f"\nAfter `{command}`:")
         for r in group:
             print(line(r))
@@ -70,18 +69,11 @@ def run(args: argparse.Namespace) -> int:
 
 def _row(spec: Spec) -> dict[str, Any]:
     return {
-        "id": spec.id,
-        "family": spec.family,
-        "kind": kind_of(spec),
-        "installed": installed(spec),
-        "fetch": store.command(spec.tables),
-        "plugin": plugin.package if (plugin := of_id(spec.id)) else "",
-        "summary": spec.page.partition("\n")[0],
-        "arguments": dict(spec.kwargs),
-        "tables": list(spec.tables),
-        "group": group_of(spec.id),
-        "datasets": list(dict.fromkeys(name.partition("/")[0] for name in spec.tables)),
-    }
+        "id": spec.id, "family": spec.family, "kind": kind_of(spec), "installed": installed(spec),
+        "fetch": store.command(spec.tables), "plugin": plugin.package if (plugin := of_id(spec.id)) else "",
+        "summary": spec.page.partition("\n")[0], "arguments": dict(spec.kwargs), "tables": list(spec.tables),
+        "group": group_of(spec.id), "datasets": list(dict.fromkeys(name.partition("/")[0] for name in spec.tables)),
+    }  # fmt: skip
 
 
 def _text(arguments: dict[str, Any]) -> str:

@@ -171,12 +171,8 @@ def parser_of(name: str | None) -> tuple[argparse.ArgumentParser, Any]:
             f"command must be one that `hpo-envs --help` shows ({', '.join(COMMANDS)}), got {name!r}"
             f"{nearest(name, [*COMMANDS])}"
         )
-    parser = _Parser(
-        prog="hpo-envs",
-        description="Gymnasium environments for hyperparameter optimisation in NLP.",
-        epilog=EPILOG,
-        formatter_class=_Help,
-    )
+    about = "Gymnasium environments for hyperparameter optimisation in NLP."
+    parser = _Parser(prog="hpo-envs", description=about, epilog=EPILOG, formatter_class=_Help)
     parser.add_argument("--version", action="version", version=f"hpo-envs {VERSION}")
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command", parser_class=_Parser)

@@ -29,9 +29,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("runs", type=Path, help="folder of runs or of a search, or a summary (.json)")
     parser.add_argument("--out", type=Path, help="the page (default: report.html in the folder)")
     parser.add_argument("--title", help="title of the page")
-    parser.add_argument(
-        "--paper", type=Path, metavar="DIR", help="also write LaTeX tables, PDF pictures, appendix, CSV"
-    )
+    paper = "also write LaTeX tables, PDF pictures, appendix, CSV"
+    parser.add_argument("--paper", type=Path, metavar="DIR", help=paper)
     parser.add_argument("--summary", type=Path, metavar="FILE", help="also write scores and curves as JSON")
     parser.add_argument("--live", action="store_true", help="serve the page of a search on this machine, refreshed")
     parser.add_argument("--port", type=int, default=0, help="of --live (default: any that is free)")

@@ -49,9 +49,8 @@ papers:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("paper", help=f"a paper, see below, or {ALL}")
-    parser.add_argument(
-        "--out", type=Path, help="folder for tables and figures (default: studies/reproduce-PAPER or papers)"
-    )
+    out = "folder for tables and figures (default: studies/reproduce-PAPER or papers)"
+    parser.add_argument("--out", type=Path, help=out)
     parser.add_argument("--trials", type=int, help="seeds per optimiser and task (default: the paper's)")
     parser.add_argument("--quick", action="store_true", help="few trials, for a preview")
     parser.add_argument("--jobs", type=int, default=1, help="processes (default: %(default)s)")
@@ -94,11 +93,8 @@ def _all(args: argparse.Namespace, out: Path) -> int:
     for i, paper in enumerate(printed, start=1):
         print(f"\n[{i} of {len(printed)}] {_title(paper)}", flush=True)
         status = max(status, _one(args, _module(paper), out / paper))
-    options = "".join(
-        f" {flag}{'' if value is True else f' {value}'}"
-        for flag, value in (("--quick", args.quick), ("--trials", args.trials), ("--seed", args.seed))
-        if value
-    )
+    given = {"--quick": args.quick, "--trials": args.trials, "--seed": args.seed}
+    options = "".join(f" {flag}{'' if value is True else f' {value}'}" for flag, value in given.items() if value)
     path = write_page(out, {paper: _title(paper) for paper in printed}, f"hpo-envs reproduce {ALL}{options}")
     print(f"\nall numbers and figures on one page: {path}")
     return status
@@ -107,10 +103,8 @@ def _all(args: argparse.Namespace, out: Path) -> int:
 def write_page(folder: Path, titles: Mapping[str, str], command: str) -> Path:
     """Write `index.html` on the reproductions in a folder, and return its path.
 
-    Args:
-        folder: Folder with a subfolder for each paper, which has `compared.csv` and figures.
-        titles: Titles of the papers, by the names of their folders.
-        command: Command that made them.
+    The folder has a subfolder for each paper, with `compared.csv` and figures; `titles` are by the names of these, and
+    `command` made them.
     """
     found = {name: atomic.read_csv(folder / name / "compared.csv") for name in titles}
     sections = [_section(folder, name, titles[name], records) for name, records in found.items()]
@@ -127,11 +121,10 @@ def write_page(folder: Path, titles: Mapping[str, str], command: str) -> Path:
 
 
 def _overview(titles: Mapping[str, str], found: Mapping[str, Sequence[Record]]) -> str:
-    rows = [
-        [f'<a href="#{name}">{escape(titles[name])}</a>', *map(str, counted(of).values())] for name, of in found.items()
-    ]
-    total = [sum(column) for column in zip(*(counted(of).values() for of in found.values()), strict=True)]
-    return _html_table(["paper", *counted([])], [*rows, ["all", *map(str, total)]])
+    counts = {name: [*counted(of).values()] for name, of in found.items()}
+    rows = [[f'<a href="#{name}">{escape(titles[name])}</a>', *map(str, each)] for name, each in counts.items()]
+    total = ["all", *(str(sum(column)) for column in zip(*counts.values(), strict=True))]
+    return _html_table(["paper", *counted([])], [*rows, total])
 
 
 def _section(folder: Path, name: str, title: str, records: Sequence[Record]) -> str:

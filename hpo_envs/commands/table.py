@@ -143,17 +143,11 @@ def _show(table: Table, as_json: bool, path: Path | None) -> None:
 
 def _facts(table: Table) -> dict[str, Any]:
     return {
-        "name": table.name.removeprefix("user/"),
-        "ids": _ids(table),
-        "rows": len(table),
-        "repeats": table.repeats,
-        "levels": len(table.levels),
-        "metrics": {m.name: m.goal for m in table.metrics},
-        "hyperparameters": [h.name for h in table.space],
-        "cost_unit": table.cost_unit,
-        "sha256": table.provenance.sha256,
-        "notes": list(table.provenance.notes),
-    }
+        "name": table.name.removeprefix("user/"), "ids": _ids(table), "rows": len(table), "repeats": table.repeats,
+        "levels": len(table.levels), "metrics": {m.name: m.goal for m in table.metrics},
+        "hyperparameters": [h.name for h in table.space], "cost_unit": table.cost_unit,
+        "sha256": table.provenance.sha256, "notes": list(table.provenance.notes),
+    }  # fmt: skip
 
 
 def _ids(table: Table) -> list[str]:

@@ -52,22 +52,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(**{name: defaults[name] for name in TUNE_OPTIONS if name not in ("out", "agent")})
     add("function", nargs="?", help="the function to tune, as module:function")
     add("--command", dest="command_line", help="a program in place of a function: 'python train.py --lr {lr}'")
-    add(
-        "--score-file",
-        help="where the program writes its score as JSON (default: the last line of JSON that it prints)",
-    )
+    file = "where the program writes its score as JSON (default: the last line of JSON that it prints)"
+    add("--score-file", help=file)
     add("--score-pattern", help="regular expression with the score as its group, in what the program prints")
     add("--memory", type=float, metavar="GIB", help="memory limit of the program")
     add("--space", type=Path, metavar="FILE.toml", help="the search space")
     add("--join", type=Path, metavar="DIR", help="share the search in this folder with other processes that join it")
     add("--salvage", type=Path, metavar="DIR", help="tune nothing; keep the valid beginning of a damaged search")
     add("--out", type=Path, default=Path("tuning"), help="folder of the search (default: %(default)s)")
-    add(
-        "--budget",
-        type=float,
-        default=defaults["budget"],
-        help="budget of the search (default: %(default)s evaluations)",
-    )
+    budget = "budget of the search (default: %(default)s evaluations)"
+    add("--budget", type=float, default=defaults["budget"], help=budget)
     add("--budget-unit", help="evaluations, cost or epochs (default: evaluations or epochs)")
     add("--workers", type=int, help="parallel evaluations (default: %(default)s)")
     add("--executor", choices=KINDS, help="(default: %(default)s)")
@@ -86,14 +80,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--points", type=Path, metavar="FILE.json", help="initial configurations, a JSON list")
     add("--tolerate", action="store_true", help="continue if all first evaluations fail with the same error")
     add("--seed", type=int, help="seed of agent and candidates (default: %(default)s)")
-    add(
-        "--accept-changed",
-        nargs="?",
-        const=True,
-        choices=(True, "keep"),
-        metavar="keep",
-        help="if the code digest differs, restart in a subfolder of --out; keep: continue with the old evaluations",
-    )
+    changed = "if the code digest differs, restart in a subfolder of --out; keep: continue with the old evaluations"
+    add("--accept-changed", nargs="?", const=True, choices=(True, "keep"), metavar="keep", help=changed)
     add("--json", action="store_true", help="print the best evaluation as one JSON object")
 
 
