@@ -30,16 +30,10 @@ from hpo_envs.wrappers import for_training
 STEPS = 400
 
 TABLES: dict[str, dict[str, Any]] = {
-    "NMTHPO-swen-v0": {},
-    "NMTHPO-swen-v0, copy=False": {"copy": False},
-    "NMTHPO-swen-v0, no budget": {"budget": None},
-    "NMTHPO-swen-mo-v0": {},
-    "NMTHPO-v0": {},
-    "NASBenchNLP-ptb-final-v0": {},
-    "FIESTA-tdsa8-v0": {},
-    "NMTLC-swen-v0": {},
-    "NASBenchNLP-wikitext2-v0": {},
-}
+    "NMTHPO-swen-v0": {}, "NMTHPO-swen-v0, copy=False": {"copy": False},
+    "NMTHPO-swen-v0, no budget": {"budget": None}, "NMTHPO-swen-mo-v0": {}, "NMTHPO-v0": {},
+    "NASBenchNLP-ptb-final-v0": {}, "FIESTA-tdsa8-v0": {}, "NMTLC-swen-v0": {}, "NASBenchNLP-wikitext2-v0": {},
+}  # fmt: skip
 """Ids and arguments of the measured look-ups."""
 
 COMPUTED = ("NASBenchNLP-cell-v0", "CharHPO-v0", "CushLEPOR-ted-ende-v0")

@@ -86,17 +86,11 @@ def judged(scores: Mapping[str, Floats], groups: Sequence[Any]) -> dict[str, Any
     mean = intervals.interval(stacked)
     elsewhere = intervals.interval(stacked, intervals.across_tasks(stacked, groups))
     zeros = np.nanmean(stacked == 0.0, axis=(1, 2)) > 0.5
-    standings = [
-        {
-            "agent": a,
-            "mean": [float(x[i]) for x in mean],
-            "elsewhere": [float(x[i]) for x in elsewhere],
-            "here": here[a],
-            "there": there[a],
-            "unreliable": bool(zeros[i] and runs[i] < FEW),
-        }
-        for i, a in enumerate(names)
-    ]
+    standings = []
+    for i, a in enumerate(names):
+        means = {k: [float(x[i]) for x in e] for k, e in (("mean", mean), ("elsewhere", elsewhere))}
+        few = bool(zeros[i] and runs[i] < FEW)
+        standings.append({"agent": a, **means, "here": here[a], "there": there[a], "unreliable": few})
     return {"groups": count, "standings": standings, "pairs": pairs, "best": best}
 
 

@@ -44,11 +44,8 @@ def _record(agent: str, budget: float, cells: list[tuple[ScoredRuns, int]]) -> d
     wrong = np.concatenate([cell.final > SOLVED for cell, _ in cells])
     spent = np.concatenate([cell.spent * budget for cell, _ in cells])
     sure = np.concatenate([cell.spent * budget <= budget - 2 * arms for cell, arms in cells])
+    ends = binomtest(int(wrong.sum()), len(wrong)).proportion_ci()  # Clopper and Pearson's
     return {
-        "agent": agent,
-        "budget": budget,
-        "n": len(wrong),
-        "wrong": [float(wrong.mean()), *binomtest(int(wrong.sum()), len(wrong)).proportion_ci()],  # Clopper-Pearson
-        "sure": float(sure.mean()),
-        "evaluations": float(spent.mean()),
-    }
+        "agent": agent, "budget": budget, "n": len(wrong), "wrong": [float(wrong.mean()), *ends],
+        "sure": float(sure.mean()), "evaluations": float(spent.mean()),
+    }  # fmt: skip

@@ -85,16 +85,13 @@ def whole(
 
         fronts = surfaces.of_cells(cells)
     summary = {
-        **facts,
-        "versions": dict(cells[ordered[0]].header["versions"]),
+        **facts, "versions": dict(cells[ordered[0]].header["versions"]),
         "environments": [_environment(env, first[env], sorted(collected.answered[env])) for env in scored],
         "agents": [_agent(header, name) for name, header in agents.items()],
-        "tracks": [{**t, "curves": _track_curves(t, scored)} for t in found["tracks"]],
-        "cells": found["cells"],
-        "curves": {env: curves(by, first[env]) for env, by in scored.items()},
-        "fronts": fronts,
+        "tracks": [{**t, "curves": _track_curves(t, scored)} for t in found["tracks"]], "cells": found["cells"],
+        "curves": {env: curves(by, first[env]) for env, by in scored.items()}, "fronts": fronts,
         "selections": found["selections"],
-    }
+    }  # fmt: skip
     plain: dict[str, Any] = rounded(summary)
     return plain
 
@@ -164,17 +161,10 @@ def track(name: str, envs: Sequence[str], scored: Mapping[str, Mapping[str, Scor
         record["first"] = sum(m <= b + 1e-12 for m, b in zip(means[a], best, strict=True))
         ranking.append(record)
     return {
-        "name": name,
-        "score": measure,
-        "raw": raw,
-        "flat": all(scored[e][a].flat.all() for e in envs for a in order),
-        "environments": list(envs),
-        "groups": judged["groups"],
-        "best": judged["best"],
-        "ranking": ranking,
-        "pairs": judged["pairs"],
-        "heat": means,
-    }
+        "name": name, "score": measure, "raw": raw, "flat": all(scored[e][a].flat.all() for e in envs for a in order),
+        "environments": list(envs), "groups": judged["groups"], "best": judged["best"], "ranking": ranking,
+        "pairs": judged["pairs"], "heat": means,
+    }  # fmt: skip
 
 
 def groups_of(envs: Sequence[str]) -> list[str]:
@@ -234,32 +224,22 @@ def curves(by: Mapping[str, ScoredRuns], first: Header) -> dict[str, Any]:
 def _record(env: str, agent: str, cell: ScoredRuns) -> dict[str, Any]:
     times = cell.runtimes([regret.TARGETS[np.argmin(np.abs(regret.TARGETS - TARGET_REGRET))]])[:, 0]
     return {
-        "environment": env,
-        "agent": agent,
-        "n": len(cell.seeds),
-        "anytime": intervals.interval(cell.anytime[None]),
-        "anytime_iqm": float(statistics.iqm(cell.anytime)),
-        "final": intervals.interval(cell.final[None]),
+        "environment": env, "agent": agent, "n": len(cell.seeds), "anytime": intervals.interval(cell.anytime[None]),
+        "anytime_iqm": float(statistics.iqm(cell.anytime)), "final": intervals.interval(cell.final[None]),
         "solved": np.nan if cell.raw else float((cell.final <= regret.SOLVED).mean()),
         "close": statistics.expected_runtime(np.minimum(times, cell.spent), np.isfinite(times)),
         "spent": float(cell.spent.mean()),
-    }
+    }  # fmt: skip
 
 
 def _environment(label: str, h: Header, answered: Sequence[tuple[str, str, str]]) -> dict[str, Any]:
     scale = of_header(h)
     return {
-        "label": label,
-        "id": h["env"],
-        "family": spec.family if (spec := registry.find(h["env"])) else "",
-        "tables": [{"name": n, "kind": k, "sha256": s} for n, k, s in answered],
-        "budget": h["budget"],
-        "cost_unit": h["cost_unit"],
-        "objectives": list(h["objectives"]),
-        "optimum": scale.source,
-        "repeats": scale.repeats,
-        "noise": scale.noise,
-    }
+        "label": label, "id": h["env"], "family": spec.family if (spec := registry.find(h["env"])) else "",
+        "tables": [{"name": n, "kind": k, "sha256": s} for n, k, s in answered], "budget": h["budget"],
+        "cost_unit": h["cost_unit"], "objectives": list(h["objectives"]), "optimum": scale.source,
+        "repeats": scale.repeats, "noise": scale.noise,
+    }  # fmt: skip
 
 
 def _agent(h: Header, label: str) -> dict[str, Any]:

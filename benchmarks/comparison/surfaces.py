@@ -47,18 +47,12 @@ def of_cells(cells: Mapping[tuple[str, str], AgentRuns]) -> dict[str, Any]:
     for env, by in groups.items():
         header = next(iter(by.values())).header
         grid, budget = _grid([rewards for cell in by.values() for rewards, _ in cell.fronts]), float(header["budget"])
-        sign = of_header(header).signs
-        result[env] = {
-            "objectives": list(header["objectives"]),
-            "signs": sign,
-            "x": grid * sign[0],
-            "stages": {
-                f"{share:.0%}": {
-                    a: [s * sign[1] for s in surfaces(cell.fronts, budget, grid, share)] for a, cell in by.items()
-                }
-                for share in STAGES
-            },
-        }
+        sign, stages = of_header(header).signs, {}
+        for share in STAGES:
+            each = {a: surfaces(cell.fronts, budget, grid, share) for a, cell in by.items()}
+            stages[f"{share:.0%}"] = {a: [s * sign[1] for s in found] for a, found in each.items()}
+        objectives = list(header["objectives"])
+        result[env] = {"objectives": objectives, "signs": sign, "x": grid * sign[0], "stages": stages}
     return result
 
 

@@ -26,13 +26,9 @@ from hpo_envs.tables import screen
 from hpo_envs.wrappers import for_training
 
 TRAINING_PARTS: Mapping[str, tuple[str, ...]] = {
-    "characters": ("CharHPO", "CharMini"),
-    "translation": ("NMTHPO", "NMTLC"),
-    "TaskSet": ("TaskSet",),
-    "TextMini": ("TextMini",),
-    "cells": ("CellMini", "NASBenchNLP"),
-    "functions": (),
-}
+    "characters": ("CharHPO", "CharMini"), "translation": ("NMTHPO", "NMTLC"), "TaskSet": ("TaskSet",),
+    "TextMini": ("TextMini",), "cells": ("CellMini", "NASBenchNLP"), "functions": (),
+}  # fmt: skip
 """Families of each part, which is left out as a whole; functions are draws of Gaussian processes and random trees."""
 
 INPUTS = ("posterior",)

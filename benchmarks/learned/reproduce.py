@@ -20,15 +20,10 @@ TRIALS = 20
 """Replications of each table: 80 % of its rows in random order, the same for all methods."""
 
 METHODS: Mapping[str, tuple[str, dict[str, Any]]] = {
-    "random": ("random", {}),
-    "zero-shot": ("zero-shot", {}),
-    "rgpe": ("rgpe", {}),
-    "untrained": ("learned", {"trained": False}),
-    "seed 0": ("learned", {"member": 0}),
-    "seed 1": ("learned", {"member": 1}),
-    "seed 2": ("learned", {"member": 2}),
-    "learned": ("learned", {}),
-}
+    "random": ("random", {}), "zero-shot": ("zero-shot", {}), "rgpe": ("rgpe", {}),
+    "untrained": ("learned", {"trained": False}), "seed 0": ("learned", {"member": 0}),
+    "seed 1": ("learned", {"member": 1}), "seed 2": ("learned", {"member": 2}), "learned": ("learned", {}),
+}  # fmt: skip
 """Methods; all have the same source tasks, the family's tables of other languages."""
 
 
@@ -44,20 +39,16 @@ class UntrainedPolicy(Policy):
 
 _START = f"{__name__}:{UntrainedPolicy.__name__}"
 POLICIES: Mapping[str, tuple[str, dict[str, Any]]] = {
-    "random": ("random", {}),
-    "bo": ("bo", {}),
-    "bo-spread": ("bo-spread", {}),
-    "ridge": ("ridge", {"transfer": "family"}),
-    "policy": ("learned-policy", {}),
+    "random": ("random", {}), "bo": ("bo", {}), "bo-spread": ("bo-spread", {}),
+    "ridge": ("ridge", {"transfer": "family"}), "policy": ("learned-policy", {}),
     **{f"policy, seed {k}": ("learned-policy", {"member": k}) for k in range(3)},
     "policy, deterministic": ("learned-policy", {"deterministic": True}),
-    "policy, without history": ("learned-policy", {"blind": True}),
-    "policy, untrained": (_START, {}),
+    "policy, without history": ("learned-policy", {"blind": True}), "policy, untrained": (_START, {}),
     "policy, untrained, deterministic": (_START, {"deterministic": True}),
     "policy, transfer": ("learned-policy", {"transfer": "family"}),
     "policy, transfer, deterministic": ("learned-policy", {"transfer": "family", "deterministic": True}),
     "learned": ("learned", {"transfer": "family"}),
-}
+}  # fmt: skip
 """The shipped policy (without source tasks unless `transfer` is given), its components, and other agents."""
 
 PAIRS = (

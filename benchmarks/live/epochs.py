@@ -161,14 +161,10 @@ def by_dehb(budget: EpochBudget, problem: CurveProblem, seed: int, epochs: int) 
 
 
 METHODS: dict[str, tuple[Callable[..., None], tuple[Any, ...]]] = {
-    "tune": (by_tune, (True,)),
-    "tune-whole": (by_tune, (False,)),
-    "tpe-hyperband": (by_optuna, (True,)),
-    "tpe": (by_optuna, (False,)),
-    "syne-asha": (by_syne_tune, ("ASHA",)),
-    "syne-bohb": (by_syne_tune, ("BOHB",)),
+    "tune": (by_tune, (True,)), "tune-whole": (by_tune, (False,)), "tpe-hyperband": (by_optuna, (True,)),
+    "tpe": (by_optuna, (False,)), "syne-asha": (by_syne_tune, ("ASHA",)), "syne-bohb": (by_syne_tune, ("BOHB",)),
     "dehb": (by_dehb, ()),
-}
+}  # fmt: skip
 """`tune` with and without early stopping, and the others. Syne Tune 0.16 has no MOBSTER."""
 
 

@@ -67,16 +67,9 @@ FLOOR = 1e-3
 """Lowest regret on a logarithmic axis."""
 
 STYLE = {
-    "font.size": 9,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "grid.alpha": 0.3,
-    "legend.frameon": False,
-    "legend.fontsize": 8,
-    "savefig.dpi": 150,
-    "svg.hashsalt": "hpo_envs",
-}
+    "font.size": 9, "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "grid.alpha": 0.3,
+    "legend.frameon": False, "legend.fontsize": 8, "savefig.dpi": 150, "svg.hashsalt": "hpo_envs",
+}  # fmt: skip
 
 
 def axes_of(axes: Any = None) -> Any:

@@ -21,12 +21,9 @@ Drawn = dict[str, list[dict[str, Any]]]
 """Charts by the key of their figure: one or several variants to choose from."""
 
 BEST = {
-    "table": "best of the table",
-    "reference": "best known, by the committed study",
-    "given": "as given by the user",
-    "bounds": "the bounds of the metrics",
-    "none": "unknown: raw scores",
-}
+    "table": "best of the table", "reference": "best known, by the committed study", "given": "as given by the user",
+    "bounds": "the bounds of the metrics", "none": "unknown: raw scores",
+}  # fmt: skip
 """Meaning of regret 0, by source of the scale."""
 
 FEW_REPEATS = 10

@@ -69,20 +69,12 @@ def _ranking(t: Mapping[str, Any], key: str) -> str:
         p = sentences.against(t, r["agent"], leader)
         here, there = (p["here"], p["there"]) if p else ({}, {})
         gain = sentences.gain(t, r["agent"])
-        rows.append(
-            [
-                num(place),
-                head(r["agent"]),
-                num(r["mean"][0], sentences.score(r)),
-                num(r["final"][0], numbers.interval(r["final"])),
-                num(r["solved"], numbers.share(r["solved"])),
-                num(here["difference"][0] if p else 0.0, numbers.interval(here["difference"]) if p else ""),
-                text(_tested(r["here"], here)),
-                *([text(_tested(r["there"], there))] if several else []),
-                *([num(gain[0] if gain else None, numbers.interval(gain) if gain else "")] if fixed else []),
-                *([num(r.get("seconds"), milliseconds(r.get("seconds")))] if timed else []),
-            ]
-        )
+        row = [num(place), head(r["agent"]), num(r["mean"][0], sentences.score(r))]
+        row += [num(r["final"][0], numbers.interval(r["final"])), num(r["solved"], numbers.share(r["solved"]))]
+        row += [num(here["difference"][0] if p else 0.0, numbers.interval(here["difference"]) if p else "")]
+        row += [text(_tested(r["here"], here)), *([text(_tested(r["there"], there))] if several else [])]
+        row += [num(gain[0] if gain else None, numbers.interval(gain) if gain else "")] if fixed else []
+        rows.append(row + ([num(r.get("seconds"), milliseconds(r.get("seconds")))] if timed else []))
     columns = [("n", "#"), ("", "agent"), ("n", f"mean {_score(t)}"), ("n", f"final {_score(t)}"), ("n", "solved")]
     columns += [("n", "difference to the leader"), ("", "on these tasks"), *([("", "across tasks")] if several else [])]
     columns += [("n", "adaptation gain")] if fixed else []
@@ -112,11 +104,9 @@ def _heat(t: Mapping[str, Any], key: str) -> str:
         return ""
     top = max((v for row in t["heat"].values() for v in row), default=0.0) or 1.0
     rows = []
-    for agent, row in t["heat"].items():
-        cells = [
-            f'<td data-value="{v}" style="background:{charts.colour(v / top)};color:{charts.ink(v / top)}">{v:.2f}</td>'
-            for v in row
-        ]
+    for agent, values in t["heat"].items():
+        styles = [f"background:{charts.colour(v / top)};color:{charts.ink(v / top)}" for v in values]
+        cells = (f'<td data-value="{v}" style="{s}">{v:.2f}</td>' for v, s in zip(values, styles, strict=True))
         rows.append([head(agent), *cells])
     columns = [("", "agent"), *(("n", e) for e in t["environments"])]
     caption = f"{t['name']}: {sentences.measure(t)} by environment; lighter is better"

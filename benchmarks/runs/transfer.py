@@ -106,8 +106,8 @@ def sources_of(env: Any, distribution: str) -> Transfer:
             continue
         sources.append(_source(other, target))
         kind, sha256 = other.table.provenance.kind, other.table.provenance.sha256
-        facts.append({"id": env_id, "table": other.table.name, "kind": kind, "sha256": sha256})
-        facts[-1]["languages"] = [*languages]
+        fact = {"id": env_id, "table": other.table.name, "kind": kind, "sha256": sha256}
+        facts.append({**fact, "languages": [*languages]})
     if not sources:
         raise ValueError(
             f"transfer must have a table that shares no language or task group with {spec.id}, got {name!r}"

@@ -40,13 +40,10 @@ def encode(block: Block) -> bytes:
         ValueError: float64 cannot represent a number, or the table has no column for an array.
     """
     runs = {
-        "seeds": block.seeds.tolist(),
-        "evaluations": np.diff(block.starts).tolist(),
-        "rest": block.rest,
-        "which": block.which.tolist(),
-        "scales": block.scales,
+        "seeds": block.seeds.tolist(), "evaluations": np.diff(block.starts).tolist(), "rest": block.rest,
+        "which": block.which.tolist(), "scales": block.scales,
         **{name: block.arrays[name].ravel().tolist() for name in ONCE if name in block.arrays},
-    }
+    }  # fmt: skip
     packed = base64.b85encode(zlib.compress(json.dumps(runs, sort_keys=True).encode())).decode()
     meta = {"schema": flat.SCHEMA, "header": block.header, "layout": block.layout, "runs": packed}
     return bytes_of(flat.evaluations(block).replace_schema_metadata({META: json.dumps(meta, sort_keys=True)}))

@@ -32,17 +32,9 @@ from hpo_envs.tables.checks import one_of
 from hpo_envs.tables.table import Table
 
 __all__ = [
-    "DISTRIBUTIONS",
-    "PARTS",
-    "VERSION",
-    "TaskSplit",
-    "held_out",
-    "leave_one_out",
-    "make_vec",
-    "names",
-    "split",
+    "DISTRIBUTIONS", "PARTS", "VERSION", "TaskSplit", "held_out", "leave_one_out", "make_vec", "names", "split",
     "unseen",
-]
+]  # fmt: skip
 
 PARTS = ("train", "validation", "test")
 

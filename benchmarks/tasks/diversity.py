@@ -140,23 +140,16 @@ def _name(tables: Sequence[Table]) -> str:
 def lines(found: Sequence[SharedSpace]) -> list[str]:
     """Spaces as a Markdown table."""
     head = ("space", "tables", "configurations", "rank correlation: range, median", "between task groups: median, most")
-    rows = [(*head, "reliability", "effective tables", "leading hyperparameters"), ("---",) * 8]
+    rows: list[Sequence[str]] = [(*head, "reliability", "effective tables", "leading hyperparameters"), ("---",) * 8]
     for s in found:
         rho, apart, noise = between(s), between(s)[different(s)], s.reliability[~np.isnan(s.reliability)]
         order = np.argsort(-s.importance.mean(axis=0))[:2]
         ends = [(s.hyperparameters[i], s.importance[:, i].min(), s.importance[:, i].max()) for i in order]
-        rows.append(
-            (
-                s.name,
-                str(len(s.tables)),
-                str(s.configurations),
-                f"{rho.min():.2f} to {rho.max():.2f}, {np.median(rho):.2f}",
-                f"{np.median(apart):.2f}, {apart.max():.2f}" if len(apart) else "one group",
-                f"{np.median(noise):.2f}" if len(noise) else "one run",
-                f"{effective(s.corrected):.2f}",
-                ", ".join(f"`{name}` {low:.2f} to {high:.2f}" for name, low, high in ends),
-            )
-        )
+        between_groups = f"{np.median(apart):.2f}, {apart.max():.2f}" if len(apart) else "one group"
+        row = [s.name, str(len(s.tables)), str(s.configurations)]
+        row += [f"{rho.min():.2f} to {rho.max():.2f}, {np.median(rho):.2f}", between_groups]
+        row += [f"{np.median(noise):.2f}" if len(noise) else "one run", f"{effective(s.corrected):.2f}"]
+        rows.append([*row, ", ".join(f"`{name}` {low:.2f} to {high:.2f}" for name, low, high in ends)])
     return [f"| {' | '.join(row)} |" for row in rows]
 
 

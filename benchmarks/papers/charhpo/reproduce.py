@@ -46,11 +46,9 @@ def cases(n: int = 60, seed: int = 0) -> dict[str, Floats]:
     x = np.linspace(0.0, 1.0, n)
     rough = 55.0 + 35.0 * x + rng.normal(0.0, 6.0, n)
     return {
-        "Case 1: robust": np.full(n, 90.0),
-        "Case 2: linear": 55.0 + 35.0 * x,
-        "Case 3: rough": np.clip(rough, 0.0, 100.0),
-        "random": rng.permutation(np.clip(rough, 0.0, 100.0)),
-    }
+        "Case 1: robust": np.full(n, 90.0), "Case 2: linear": 55.0 + 35.0 * x,
+        "Case 3: rough": np.clip(rough, 0.0, 100.0), "random": rng.permutation(np.clip(rough, 0.0, 100.0)),
+    }  # fmt: skip
 
 
 def metrics_of_cases() -> list[Record]:

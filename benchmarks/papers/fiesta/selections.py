@@ -75,11 +75,9 @@ class Selections:
         n, x, p = len(self), np.sort(self.evaluations), float(self.right.mean())
         spread = float(x.std(ddof=1)) if n > 1 else 0.0
         return {
-            "min": (float(x[0]), scale(x)),
-            "mean": (float(x.mean()), spread / n**0.5),
-            "max": (float(x[-1]), scale(-x[::-1])),
-            "correct": (100.0 * p, 100.0 * (p * (1.0 - p) / n) ** 0.5),
-        }
+            "min": (float(x[0]), scale(x)), "mean": (float(x.mean()), spread / n**0.5),
+            "max": (float(x[-1]), scale(-x[::-1])), "correct": (100.0 * p, 100.0 * (p * (1.0 - p) / n) ** 0.5),
+        }  # fmt: skip
 
 
 def scale(x: npt.NDArray[np.int64], count: int = 10) -> float:

@@ -30,13 +30,10 @@ SHARES = (1 / 64, 1 / 32, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0)
 """Fractions of training at which the winner's rank is computed."""
 
 AGENTS: dict[str, tuple[str, dict[str, Any]]] = {
-    "random": ("random", {}),
-    "halving, last value": ("successive-halving", {"score": "last"}),
-    "halving, best value": ("successive-halving", {"score": "best"}),
-    "asha": ("asha", {}),
-    "freeze-thaw": ("freeze-thaw", {}),
-    "curve-ranker": ("curve-ranker", {}),
-}
+    "random": ("random", {}), "halving, last value": ("successive-halving", {"score": "last"}),
+    "halving, best value": ("successive-halving", {"score": "best"}), "asha": ("asha", {}),
+    "freeze-thaw": ("freeze-thaw", {}), "curve-ranker": ("curve-ranker", {}),
+}  # fmt: skip
 
 ELSEWHERE = ("CharMiniLC-hun-lstm-v0", "CharMiniLC-jpn-transformer-v0", "TaskSetLC-lstm128-v0", "CellMiniLC-v0")
 """Ids whose curves no network was trained on, besides those of NMTLC in left-out languages."""
