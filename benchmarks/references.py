@@ -71,14 +71,7 @@ def on_box(params: Any, task: int, *, points: int = RANDOM, generations: int = G
 
 
 def of_cells(env_id: str, kwargs: dict[str, Any], known: float, effort: float = 1.0) -> tuple[float, float]:
-    """Best known reward and median of random cells.
-
-    Args:
-        env_id: Registered id with a grammar.
-        kwargs: Arguments of the environment.
-        known: Best reward of the table.
-        effort: Fraction of `CELLS` to evaluate.
-    """
+    """Best known reward (the table has `known`) and median of random cells, from a fraction (`effort`) of `CELLS`."""
     found = {}
     for agent, (seeds, budget) in CELLS.items():
         made = runs.run(agent, env_id, range(seeds), budget=max(1, round(effort * budget)), env_kwargs=kwargs)
@@ -87,11 +80,7 @@ def of_cells(env_id: str, kwargs: dict[str, Any], known: float, effort: float = 
 
 
 def study(known: Mapping[str, dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Yield `name`, `best` and `reference` of all tasks on boxes and cells.
-
-    Args:
-        known: Known results by name, which are not recomputed.
-    """
+    """Yield `name`, `best` and `reference` of all tasks on boxes and cells; `known` results are not recomputed."""
     whole = [i for i, s in SPECS.items() if installed(s) and kind_of_action(i, {}) in ("box", "graph")]
     for env_id, kwargs in (*((i, {}) for i in whole), *VARIANTS):
         arguments = {k: v for k, v in kwargs.items() if k not in scales.ELSEWHERE}

@@ -188,8 +188,7 @@ def intervals(configs: Floats, scores: Floats, axes: Sequence[Dimension]) -> Flo
 def of_table(table: Table, metric: str) -> tuple[Floats, Floats, list[Dimension]]:
     """Configurations, scores (higher is better) and axes of a table; rows without the metric are left out.
 
-    Raises:
-        ValueError: The metric is unknown, or nothing varies.
+    An unknown metric, or a table in which nothing varies, raises a `ValueError`.
     """
     scores = table.metrics[table.metric(metric)].sign * table.final(metric)
     x, axes = space_of(table)

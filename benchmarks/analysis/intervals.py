@@ -30,7 +30,6 @@ FEWEST_SEEDS = 5
 FEWEST_GROUPS = 6
 """Fewest groups of environments for a statement across tasks: five equal signs have a probability of 2^-4 > 5 %."""
 
-
 AT_ONCE = 2**21
 """Scores for which intervals are computed at once: 16 MB, and some five copies."""
 

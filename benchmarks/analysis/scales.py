@@ -24,7 +24,6 @@ REFERENCES = Path(__file__).with_name("references.json")
 ELSEWHERE = ("table", "budget", "cost", "objective", "task", "lang", "architecture", "sweeps")
 """Arguments that change no reward, or that are another part of a reference's name."""
 
-
 ARRAYS = ("signs", "best", "reference", "front")
 
 
@@ -60,11 +59,7 @@ class Scale:
 
 
 def scale_of(header: Mapping[str, Any]) -> dict[str, Any]:
-    """The scale of a run as plain data.
-
-    Raises:
-        ValueError: The header has none.
-    """
+    """The scale of a run as plain data; a header without one raises a `ValueError`."""
     if "scale" not in header:
         raise ValueError(f"header must have a scale, got none for {header['agent']} on {header['env']}: repeat the run")
     plain: dict[str, Any] = header["scale"]

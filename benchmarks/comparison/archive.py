@@ -61,12 +61,7 @@ def build(runs: Path, track: Path = TRACK) -> tuple[bytes, bytes]:
 
 @contextlib.contextmanager
 def opened(path: Path) -> Iterator[tuple[Study, Path]]:
-    """The study of an archive, and a temporary folder of its runs, as a context.
-
-    Raises:
-        ValueError: The file is not an archive.
-        FileNotFoundError: There is no such file.
-    """
+    """The study of an archive, and a temporary folder of its runs, as a context; a `ValueError` if it is no archive."""
     with tempfile.TemporaryDirectory(prefix="hpo-envs-archive-") as name:
         try:
             with zipfile.ZipFile(regular(path)) as file:
@@ -82,11 +77,7 @@ def opened(path: Path) -> Iterator[tuple[Study, Path]]:
 
 
 def challenge(path: Path, agents: Sequence[str], isolate: bool | str = False) -> Study:
-    """The study of an archive with other agents.
-
-    Raises:
-        ValueError: The archive already has one of them; see also `opened` and `entrants`.
-    """
+    """The study of an archive with other agents, none of which it may already have; see `opened` and `entrants`."""
     with opened(path) as (study, folder):
         own = [entrant for name in agents for entrant in entrants(name, isolate)]
         matches = (parquet.SHARD_NAME.fullmatch(part.name) for part in folder.glob("*/*.parquet"))
@@ -96,11 +87,7 @@ def challenge(path: Path, agents: Sequence[str], isolate: bool | str = False) ->
 
 
 def rank(comparison: Comparison, path: Path) -> Comparison:
-    """Add the runs of an archive to those of a comparison.
-
-    Raises:
-        ValueError: The runs cannot be compared, for example because of other tables.
-    """
+    """Add the runs of an archive to those of a comparison; a `ValueError` if they cannot be compared."""
     with opened(path) as (_, folder):
         for block in Store(folder).once():
             try:

@@ -112,11 +112,7 @@ class Replay:
 
 
 def table_of(header: Mapping[str, Any]) -> Table:
-    """The table on which a saved run was made.
-
-    Raises:
-        ValueError: The table is not available, or has changed.
-    """
+    """The table on which a saved run was made; a `ValueError` if it is not available or has changed."""
     spec, arguments = registry.find(header["env"]), header.get("env_kwargs", {})
     arms = {k: v for k, v in arguments.items() if k in ("means", "deviations", "bounds")}
     if spec is not None and (spec.surrogate or arms):  # the environment makes its tables

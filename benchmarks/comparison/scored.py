@@ -25,7 +25,6 @@ Header = Mapping[str, Any]
 GRID = np.linspace(0.0, 1.0, 51)[1:]
 """Fractions of the budget at which curves are stored."""
 
-
 TOGETHER = 200
 """Runs scored per batch."""
 
@@ -119,6 +118,10 @@ class ScoredRuns:
         """Regret and costs of some runs at a time, to limit memory."""
         split = -(-len(self.seeds) // TOGETHER)
         return zip(np.array_split(self.evaluations, split), np.array_split(self.costs, split), strict=True)
+
+
+ByAgent = Mapping[str, Mapping[str, ScoredRuns]]
+"""Scored runs by environment and agent."""
 
 
 @dataclass

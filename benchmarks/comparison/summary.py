@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from hpo_envs.benchmarks.analysis import intervals, regret, significance, statistics
 from hpo_envs.benchmarks.analysis.scales import of_header
-from hpo_envs.benchmarks.comparison.scored import GRID, Header, ScoredRuns, Scores, budget_apart
+from hpo_envs.benchmarks.comparison.scored import GRID, ByAgent, Header, ScoredRuns, Scores, budget_apart
 from hpo_envs.families import registry
 from hpo_envs.tables import store as tables
 from hpo_envs.tables.checks import parsed
@@ -55,7 +55,7 @@ def parts(collected: Scores) -> tuple[dict[str, dict[str, ScoredRuns]], dict[str
 
 def whole(
     collected: Scores,
-    scored: Mapping[str, Mapping[str, ScoredRuns]],
+    scored: ByAgent,
     first: Mapping[str, Header],
     found: Mapping[str, Any],
     facts: Mapping[str, str],
@@ -96,9 +96,7 @@ def whole(
     return plain
 
 
-def _ranked(
-    collected: Scores, first: Mapping[str, Header], scored: Mapping[str, Mapping[str, ScoredRuns]]
-) -> list[dict[str, Any]]:
+def _ranked(collected: Scores, first: Mapping[str, Header], scored: ByAgent) -> list[dict[str, Any]]:
     """The tracks, with `objectives`, their number, and `left_out`, the number of degenerate runs by environment."""
     tracks = []
     for name, envs in tracks_of(first, scored):
@@ -108,9 +106,7 @@ def _ranked(
     return tracks
 
 
-def tracks_of(
-    first: Mapping[str, Header], scored: Mapping[str, Mapping[str, ScoredRuns]]
-) -> list[tuple[str, list[str]]]:
+def tracks_of(first: Mapping[str, Header], scored: ByAgent) -> list[tuple[str, list[str]]]:
     """Name and environments of each track: the same family, number of objectives, agents and budget.
 
     Runs with source tables are separate tracks, and so is each environment whose scores are raw or whose regret is 0/0.
@@ -136,7 +132,7 @@ def tracks_of(
     return named
 
 
-def track(name: str, envs: Sequence[str], scored: Mapping[str, Mapping[str, ScoredRuns]]) -> dict[str, Any]:
+def track(name: str, envs: Sequence[str], scored: ByAgent) -> dict[str, Any]:
     """Rank the agents of a track; see `significance.judged` for the meaning of each number."""
     family = registry.family_of(envs[0].partition(" ")[0])
     measure = family.score if family else "anytime"
@@ -172,13 +168,7 @@ def groups_of(envs: Sequence[str]) -> list[str]:
     return [registry.group_of(env.partition(" ")[0]) for env in envs]
 
 
-def _matrix(
-    agent: str,
-    envs: Sequence[str],
-    scored: Mapping[str, Mapping[str, ScoredRuns]],
-    measure: str,
-    seeds: npt.NDArray[np.int64],
-) -> Floats:
+def _matrix(agent: str, envs: Sequence[str], scored: ByAgent, measure: str, seeds: npt.NDArray[np.int64]) -> Floats:
     """(environments, seeds) scores, NaN where a seed was not run."""
     matrix = np.full((len(envs), len(seeds)), np.nan)
     for i, e in enumerate(envs):
@@ -187,7 +177,7 @@ def _matrix(
     return matrix
 
 
-def _track_curves(t: Mapping[str, Any], scored: Mapping[str, Mapping[str, ScoredRuns]]) -> dict[str, Any]:
+def _track_curves(t: Mapping[str, Any], scored: ByAgent) -> dict[str, Any]:
     """Regret by fraction of the budget; unless scores are raw, also running times (ECDF, means), score profile."""
     spent, thresholds = np.logspace(-2.5, 0, 51), np.linspace(0.0, 1.0, 51)
     result: dict[str, Any] = {

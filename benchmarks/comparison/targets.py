@@ -111,7 +111,6 @@ ftc: evaluations until {close}. Several objectives: fbp: points of the Pareto fr
 evaluations until one of them; fta: until all. A target that some runs never met has no mean: the share that met it.
 Mean ± standard deviation [95 % interval of the mean for other seeds]"""
 
-
 CLOSE = 0.1
 """Default tolerance of `ftc`, as a fraction of best - median."""
 

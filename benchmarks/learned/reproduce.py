@@ -1,6 +1,5 @@
 """`hpo-envs reproduce learned`: agents trained on tables of other languages, and others, on each usable table."""
 
-import functools
 from collections.abc import Mapping
 from typing import Any
 
@@ -127,5 +126,3 @@ PARTS: common.Parts = {"agents": agents, "policy": policy, "adaptation": adaptat
 
 QUICK = 2
 """Number of replications with `--quick`."""
-
-main = functools.partial(common.reproduce, "learned", PARTS)

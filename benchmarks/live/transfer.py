@@ -28,7 +28,6 @@ TRANSFER_RUNS = Path(__file__).with_name("transfer.csv")
 EARLIER, NOW, TOP = 30, 12, 4
 """Evaluations of each earlier search and of the search that is scored; number of known configurations to begin with."""
 
-
 BY_NAME = {p.name: p for p in PROBLEMS}
 
 

@@ -188,11 +188,7 @@ AnyExecutor = Calls | concurrent.futures.Executor | Callable[[], concurrent.futu
 
 
 def calls_on(pool: AnyExecutor | None) -> Calls:
-    """Calls on a user's executor, which they do not close, or in this process; given `Calls` are returned as they are.
-
-    Raises:
-        ValueError: The argument is neither an executor nor a factory.
-    """
+    """Calls on a user's executor, which they do not close, or in this process (None); given `Calls` are returned."""
     if pool is None:
         return Calls()
     return pool if isinstance(pool, Calls) else PooledCalls(pool)

@@ -51,11 +51,7 @@ class AgentError(RuntimeError):
 
 
 def name_of(agent: str | Callable[..., Agent]) -> str:
-    """Name by which another process can make the agent: a registered name or `module:factory`.
-
-    Raises:
-        ValueError: The factory cannot be imported by name.
-    """
+    """Name by which another process can make the agent, registered or `module:factory`; else a `ValueError`."""
     if isinstance(agent, str):
         return agent
     module, name = getattr(agent, "__module__", "__main__"), getattr(agent, "__qualname__", "<none>")
@@ -134,11 +130,7 @@ class IsolatedProcess(contextlib.AbstractContextManager["IsolatedProcess"]):
         return pool
 
     def call(self, do: str, **message: Any) -> Any:
-        """Send a message and return the reply; any failure ends the process.
-
-        Raises:
-            AgentError: The agent raised an error, its process ended or it sent an invalid message.
-        """
+        """Send a message and return the reply; any failure ends the process and raises an `AgentError`."""
         try:
             self._calls += 1
             self._send(wire.encode({"do": do, "number": self._calls, **message}))
@@ -155,11 +147,7 @@ class IsolatedProcess(contextlib.AbstractContextManager["IsolatedProcess"]):
             raise
 
     def versions(self) -> dict[str, str]:
-        """Versions of the interpreter, of NumPy and of the agent's package in the process.
-
-        Raises:
-            AgentError: The process failed, or its reply is not valid.
-        """
+        """Versions of the interpreter, of NumPy and of the agent's package in the process; `AgentError` if it fails."""
         answer = self.call("versions", agent=self.agent)
         if not isinstance(answer, dict) or not all(isinstance(v, str) for v in answer.values()):
             self.close()

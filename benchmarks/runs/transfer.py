@@ -61,8 +61,7 @@ def of_family(env_id: str) -> Distribution | None:
 def resolve(env_id: str, asked: str) -> str:
     """Return the name of the distribution that has the source tasks for an id: the given one, or the one of `FAMILY`.
 
-    Raises:
-        ValueError: The distribution does not exist, or `FAMILY` denotes none for the id.
+    Without such a distribution a `ValueError` is raised.
     """
     known = distributions()
     if asked == FAMILY:

@@ -48,11 +48,7 @@ class Block:
 
     @staticmethod
     def of(runs: Sequence[Run]) -> Block:
-        """Concatenate runs.
-
-        Raises:
-            ValueError: Runs have different layouts, or arrays that are not numeric.
-        """
+        """Concatenate runs; different layouts, or arrays that are not numeric, raise a `ValueError`."""
         layout, headers = layout_of(runs[0]), [r.header for r in runs]
         if any(layout_of(r) != layout for r in runs[1:]):
             raise ValueError("runs of one part must have arrays of the same types and shapes")
@@ -82,11 +78,7 @@ class Block:
         return [self.header.get("scale")] * len(self) if self.scales is None else _parsed(tuple(self.scales))
 
     def scale(self, i: int) -> dict[str, Any]:
-        """The scale of a run.
-
-        Raises:
-            ValueError: The run has no scale.
-        """
+        """The scale of a run; a run without one raises a `ValueError`."""
         return self.each_scale[i] or scale_of(self.header_of(i))
 
     @functools.cached_property
@@ -112,11 +104,7 @@ class Block:
 
     @functools.cached_property
     def regret(self) -> Floats:
-        """(all,) regret after each evaluation, see `hpo_envs.benchmarks.analysis.regret`.
-
-        Raises:
-            ValueError: See `regret.after`.
-        """
+        """(all,) regret after each evaluation; errors are those of `hpo_envs.benchmarks.analysis.regret.after`."""
         rewards, starts = self.arrays["reward"], self.starts.tolist()
         if rewards.ndim > 1 or "truth" in self.arrays:
             return np.concatenate([np.empty(0), *(regret.after(run) for run in self.runs() if len(run))])
@@ -194,11 +182,7 @@ def _parsed(texts: tuple[str, ...]) -> list[dict[str, Any] | None]:
 
 
 def blocks_of(runs: Sequence[Run]) -> Iterator[Block]:
-    """Runs as blocks, in the order of the first run of each.
-
-    Raises:
-        ValueError: An array is not numeric.
-    """
+    """Runs as blocks, in the order of the first run of each; arrays that are not numeric raise a `ValueError`."""
     groups: dict[Any, list[Run]] = {}
     for r in runs:
         key = (r.header["env"], r.header["agent"], layout_of(r))
@@ -214,11 +198,7 @@ def arrays_of(run: Run) -> dict[str, Array]:
 
 
 def layout_of(run: Run) -> Layout:
-    """Names, dtypes and shapes of a run's arrays, which the runs of a part share.
-
-    Raises:
-        ValueError: An array is not numeric.
-    """
+    """Names, dtypes and shapes of a run's arrays, which the runs of a part share; a `ValueError` if not numeric."""
     arrays = arrays_of(run)
     for name, array in arrays.items():
         if not _name_of(array.dtype):

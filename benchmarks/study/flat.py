@@ -37,7 +37,6 @@ COLUMN_OF = {
 }  # fmt: skip
 """Column of each array of a `Block`; several objectives are in `rewards`, and `seconds` in two columns."""
 
-
 JSON = ("hyperparameters", "env_kwargs", "objectives")
 """Columns of `runs` that are header entries as JSON."""
 
@@ -54,11 +53,7 @@ def type_of(column: str) -> Any:
 
 
 def evaluations(block: Block) -> Any:
-    """The table of a block's evaluations.
-
-    Raises:
-        ValueError: float64 cannot represent a number, or the table has no column for an array.
-    """
+    """The table of a block's evaluations; a `ValueError` if float64 or the columns cannot represent an array."""
     import pyarrow as pa
 
     total, lengths = int(block.starts[-1]), np.diff(block.starts)

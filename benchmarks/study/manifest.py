@@ -49,11 +49,7 @@ def note(folder: Path, pairs: Pairs, command: str = "") -> None:
 
 
 def commands(folder: Path) -> list[str]:
-    """The commands and calls that requested the runs of a folder, as typed, in order; empty if not recorded.
-
-    Raises:
-        ValueError: The file is damaged.
-    """
+    """The commands and calls that requested the runs of a folder, as typed, in order; `ValueError` if damaged."""
     data = json.loads(regular(folder / NAME).read_text(encoding="utf-8")) if (folder / NAME).exists() else {}
     found = data.get("commands", [])
     if not isinstance(found, list) or not all(isinstance(command, str) for command in found):
@@ -62,11 +58,7 @@ def commands(folder: Path) -> list[str]:
 
 
 def read(folder: Path) -> dict[tuple[str, str], set[int]] | None:
-    """The expected runs of a folder; None if they are not recorded.
-
-    Raises:
-        ValueError: The file is damaged.
-    """
+    """The expected runs of a folder; None if they are not recorded; `ValueError` if the file is damaged."""
     path = folder / NAME
     if not path.exists():
         return None
@@ -84,11 +76,7 @@ def read(folder: Path) -> dict[tuple[str, str], set[int]] | None:
 
 
 def missing(folder: Path, found: Pairs) -> str:
-    """Return a sentence on runs of a folder that are not among `found`, or on a missing record of them; empty if none.
-
-    Raises:
-        ValueError: The file is damaged.
-    """
+    """Return a sentence on runs of a folder that are not among `found`, or on a missing record; empty if complete."""
     wanted = read(folder)
     if wanted is None:
         return f"Whether runs are missing is not known: there is no {NAME} beside them." if found else ""

@@ -94,12 +94,7 @@ def conduct(
 
 
 def records(folder: Path) -> list[dict[str, Any]]:
-    """Return the stored records in order.
-
-    Raises:
-        FileNotFoundError: The folder has no journal.
-        ValueError: The journal is damaged.
-    """
+    """Return the stored records in order; `FileNotFoundError` without a journal, `ValueError` if it is damaged."""
     path = folder / JOURNAL
     if not path.exists():
         raise FileNotFoundError(f"trainings must be in {path}, got no such file")

@@ -34,11 +34,7 @@ DAMAGE = (ValueError, TypeError, LookupError, AttributeError, OverflowError, Rec
 
 
 def encode(block: Block) -> bytes:
-    """The bytes of a part; equal runs give equal bytes, except for their seconds.
-
-    Raises:
-        ValueError: float64 cannot represent a number, or the table has no column for an array.
-    """
+    """The bytes of a part; equal runs give equal bytes, except for seconds; errors are those of `flat.evaluations`."""
     runs = {
         "seeds": block.seeds.tolist(), "evaluations": np.diff(block.starts).tolist(), "rest": block.rest,
         "which": block.which.tolist(), "scales": block.scales,
@@ -71,12 +67,7 @@ SHARD_NAME = re.compile(rf"(.+)-(\d+)-(\d+)-{ENDING}")
 
 
 def decode(path: Path) -> Block:
-    """Read a part.
-
-    Raises:
-        ValueError: The bytes were changed, or it is not a part, or one of an earlier version.
-        OSError: Reading fails.
-    """
+    """Read a part; a `ValueError` if its bytes were changed, or it is not a part, or one of an earlier version."""
     match = SHARD_NAME.fullmatch(path.name)
     if match is None:
         raise ValueError(

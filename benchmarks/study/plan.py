@@ -73,11 +73,7 @@ def of_fits(
 
 
 def parsed(text: str) -> tuple[int, int]:
-    """Parse "K/N", part K of N.
-
-    Raises:
-        ValueError: The text has another form, or K is not from 1 to N.
-    """
+    """Parse "K/N", part K of N; another form, or a K that is not from 1 to N, raises a `ValueError`."""
     match = re.fullmatch(r"(\d+)/(\d+)", text)
     if match is None or not 1 <= int(match[1]) <= int(match[2]) <= 10**6:
         raise ValueError(f"--part must be K/N with 1 <= K <= N, got {text!r}")

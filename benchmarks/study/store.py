@@ -50,7 +50,6 @@ RunKey = tuple[str, str, int]
 Check = Callable[[Path, Block], object]
 """Check of a part before its runs are used, such as `hpo_envs.benchmarks.comparison.replay.Replay`."""
 
-
 Agents = str | Collection[str] | None
 """The names of some agents, or of one; None: all."""
 

@@ -47,7 +47,6 @@ from hpo_envs.tables.checks import nearest, one_of, parsed
 SETTINGS = ("table", "budget", "objective", "cost", "shuffle", "subsample", "transfer")
 """Settings of environments in a study: their arguments, and `transfer`."""
 
-
 POLICY = "hpo_envs.agents.transfer.policy:Policy"
 """The agent that runs files of trained policies."""
 

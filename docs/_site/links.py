@@ -10,7 +10,6 @@ from urllib.parse import unquote, urlsplit
 LOADED = {"script": "src", "img": "src", "iframe": "src", "source": "src", "link": "href"}
 """Elements that a browser loads by itself."""
 
-
 TEXT = re.compile(r"(<(script|style)\b[^>]*>).*?</\2>|<!--.*?-->", re.S)
 """Text without markup; an opening tag is kept."""
 

@@ -192,9 +192,5 @@ PLACEHOLDERS: dict[str, Callable[[Found], str]] = {
 
 
 def fill(text: str) -> str:
-    """Fill in the results that a page requests.
-
-    Raises:
-        KeyError: A page asks for what there is not.
-    """
+    """Fill in the results that a page requests; an unknown name raises a `KeyError`."""
     return re.sub(r"<!-- results: ([\w-]+) -->", lambda m: PLACEHOLDERS[m[1]](load()), text)

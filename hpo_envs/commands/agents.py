@@ -29,7 +29,6 @@ WORKS_ON = {
 }
 """Meanings of the words in `Registration.supports`."""
 
-
 SHOWN = ("Formula", "Paper", "Complexity", "Example")
 """Sections of an agent's docstring that its page copies."""
 
@@ -71,11 +70,7 @@ def listing(found: list[dict[str, Any]]) -> str:
 
 
 def describe(name: str) -> dict[str, Any]:
-    """Facts about an agent, as JSON values.
-
-    Raises:
-        ValueError: The agent is unknown.
-    """
+    """Facts about an agent, as JSON values; an unknown one raises a `ValueError`."""
     e = agents.entry(name)
     cls = load(e.target)
     doc = docstrings.doc_of(cls)

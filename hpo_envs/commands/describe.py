@@ -82,11 +82,7 @@ def _at_once(ended: list[Any]) -> int:
 
 
 def describe(spec: Spec) -> dict[str, Any]:
-    """Facts about an id, as JSON values.
-
-    Raises:
-        TableNotInstalled: The files of its table have not been fetched.
-    """
+    """Facts about an id, as JSON values; `TableNotInstalled` if the files of its table have not been fetched."""
     example = FAMILIES[spec.family].example
     env = gym.make(spec.id, **example).unwrapped
     params: Any = env.params  # type: ignore[attr-defined]

@@ -137,8 +137,7 @@ def _cutoff(text: str | None, runs: ImportanceData) -> float | None:
 def read(source: str, metric: str | None, env: str | None) -> ImportanceData:
     """The evaluations in a table, in the table of an environment, or in a folder.
 
-    Raises:
-        ValueError: The source does not exist, or lacks hyperparameters, the metric or the environment.
+    A source that does not exist, or lacks hyperparameters, the metric or the environment, raises a `ValueError`.
     """
     from hpo_envs.benchmarks.analysis import forest_importance
     from hpo_envs.tuning import record
@@ -154,11 +153,7 @@ def read(source: str, metric: str | None, env: str | None) -> ImportanceData:
 
 
 def table_of(source: str, metric: str | None) -> tuple[Any, str]:
-    """A table by its name, or the table of an environment; and the metric: the given one, the reward, or the first.
-
-    Raises:
-        ValueError: There is no such table or id.
-    """
+    """A table by its name, or the table of an environment; and the metric: the given one, the reward, or the first."""
     from hpo_envs.tables import store
 
     rewarded = None

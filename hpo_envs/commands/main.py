@@ -161,11 +161,7 @@ def _check_memory() -> None:
 
 
 def parser_of(name: str | None) -> tuple[argparse.ArgumentParser, Any]:
-    """The parser of all commands, with the options of one command, and that command's module (None without a name).
-
-    Raises:
-        ValueError: Unknown command.
-    """
+    """The parser of all commands, with the options of one command, and that command's module (None without a name)."""
     if name is not None and name not in COMMANDS:
         raise ValueError(
             f"command must be one that `hpo-envs --help` shows ({', '.join(COMMANDS)}), got {name!r}"

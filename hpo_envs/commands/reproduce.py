@@ -10,15 +10,15 @@ from typing import Any
 
 from hpo_envs.agents.base import whole
 from hpo_envs.benchmarks import papers
-from hpo_envs.benchmarks.papers.common import COMPARED, Record, counted
+from hpo_envs.benchmarks.papers.common import COMPARED, Record, counted, reproduce
 from hpo_envs.tables import VERSION
 from hpo_envs.tables.checks import one_of
 from hpo_envs.tables.files import atomic
 
 PAPERS = {m.name: f"papers.{m.name}" for m in pkgutil.iter_modules(papers.__path__) if m.ispkg} | {"learned": "learned"}
-"""Name -> folder below `benchmarks`. Its docstring is the title; its module `reproduce` has
-`main(out, *, trials, jobs, seed, only) -> int`, `PARTS` and perhaps `STUDIES`, functions by the names that `only` may
-take (studies run by name alone), and `QUICK`, the trials of `--quick`."""
+"""Name -> folder below `benchmarks`. Its docstring is the title; its module `reproduce` has `PARTS` and perhaps
+`STUDIES`, functions by the names that `--only` may take (studies run by name alone), and `QUICK`, the trials of
+`--quick`."""
 
 ALL = "all"
 """Argument that stands for every paper, on one page."""
@@ -71,20 +71,16 @@ def run(args: argparse.Namespace) -> int:
         if args.only is not None:
             raise ValueError(f"--only needs one paper, got {ALL} and {args.only!r}")
         return _all(args, args.out or Path("papers"))
-    module = _module(args.paper)
+    return _one(args, args.paper, args.out or Path("studies") / f"reproduce-{args.paper}")
+
+
+def _one(args: argparse.Namespace, paper: str, out: Path) -> int:
+    module: Any = importlib.import_module(f"hpo_envs.benchmarks.{PAPERS[paper]}.reproduce")
+    studies = getattr(module, "STUDIES", {})
     if args.only is not None:
-        one_of("--only", args.only, {**module.PARTS, **getattr(module, "STUDIES", {})})
-    return _one(args, module, args.out or Path("studies") / f"reproduce-{args.paper}", only=args.only)
-
-
-def _module(paper: str) -> Any:
-    return importlib.import_module(f"hpo_envs.benchmarks.{PAPERS[paper]}.reproduce")
-
-
-def _one(args: argparse.Namespace, module: Any, out: Path, **more: Any) -> int:
-    out.mkdir(parents=True, exist_ok=True)
-    trials = module.QUICK if args.quick else args.trials
-    return int(module.main(out, trials=trials, jobs=args.jobs, seed=args.seed, **more))
+        one_of("--only", args.only, {**module.PARTS, **studies})
+    given = {"trials": module.QUICK if args.quick else args.trials, "jobs": args.jobs, "seed": args.seed}
+    return reproduce(paper, module.PARTS, out, only=args.only, studies=studies, **given)
 
 
 def _all(args: argparse.Namespace, out: Path) -> int:
@@ -92,7 +88,7 @@ def _all(args: argparse.Namespace, out: Path) -> int:
     status, printed = 0, [paper for paper, folder in PAPERS.items() if folder.startswith("papers.")]
     for i, paper in enumerate(printed, start=1):
         print(f"\n[{i} of {len(printed)}] {_title(paper)}", flush=True)
-        status = max(status, _one(args, _module(paper), out / paper))
+        status = max(status, _one(args, paper, out / paper))
     given = {"--quick": args.quick, "--trials": args.trials, "--seed": args.seed}
     options = "".join(f" {flag}{'' if value is True else f' {value}'}" for flag, value in given.items() if value)
     path = write_page(out, {paper: _title(paper) for paper in printed}, f"hpo-envs reproduce {ALL}{options}")

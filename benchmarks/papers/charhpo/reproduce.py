@@ -1,6 +1,5 @@
 """`hpo-envs reproduce charhpo`: Tables 3 to 12, and figures 1 and 2."""
 
-import functools
 import itertools
 from collections.abc import Sequence
 from pathlib import Path
@@ -126,5 +125,3 @@ PARTS: common.Parts = {"tables": tables, "figure1": figure1, "figure2": figure2}
 
 QUICK = 1
 """Trials of `--quick`; nothing here depends on them."""
-
-main = functools.partial(common.reproduce, "charhpo", PARTS)

@@ -1,6 +1,5 @@
 """`hpo-envs reproduce cushlepor`: the published numbers, and the distributions of figures 6 and 7."""
 
-import functools
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -123,5 +122,3 @@ PARTS: common.Parts = {"published": published, "figures": figures}
 
 QUICK = 1
 """Trials of `--quick`."""
-
-main = functools.partial(common.reproduce, "cushlepor", PARTS)

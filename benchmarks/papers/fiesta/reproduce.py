@@ -1,6 +1,5 @@
 """Reproduction of the paper's tables and figures, with a verdict on every published number."""
 
-import functools
 import math
 from pathlib import Path
 from typing import Any, Literal
@@ -241,5 +240,3 @@ PARTS: common.Parts = {
 
 QUICK = 10
 """Trials of `--quick`."""
-
-main = functools.partial(common.reproduce, "fiesta", PARTS)

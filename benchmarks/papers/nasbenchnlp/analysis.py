@@ -19,10 +19,10 @@ from hpo_envs.tables.table import Floats, Table
 
 @dataclass(frozen=True)
 class Trace:
-    """Data of one run for figure 10, (k,) entries each."""
+    """Data of one run for figure 10."""
 
-    hours: Floats  # simulated hours after each evaluation
-    loss: Floats  # L(t): test loss of the cell and epoch with the best validation loss by then
+    hours: Floats  # (k,) simulated hours after each evaluation
+    loss: Floats  # (k,) L(t): test loss of the cell and epoch with the best validation loss by then
     found: bool  # whether the incumbent at the end is the best cell of the table
 
 

@@ -204,5 +204,3 @@ PARTS: common.Parts = {"numbers": numbers.compare} | {
 
 QUICK = 1
 """Trials of `--quick`."""
-
-main = functools.partial(common.reproduce, "nasbenchnlp", PARTS)

@@ -1,6 +1,5 @@
 """`hpo-envs reproduce nmthpo`: Tables 1 to 4, the claims of section 6, figures, and the AutoML-2022 competition."""
 
-import functools
 from pathlib import Path
 from typing import Any
 
@@ -219,5 +218,3 @@ STUDIES: common.Parts = {"automl2022": automl2022, "variants": variants, "unseen
 
 QUICK = 2
 """Trials of `--quick`."""
-
-main = functools.partial(common.reproduce, "nmthpo", PARTS, studies=STUDIES)

@@ -3,7 +3,6 @@
 The text of the paper is not available: its questions are known from its title, data and code, but not its numbers.
 """
 
-import functools
 import itertools
 from pathlib import Path
 from typing import Any
@@ -149,5 +148,3 @@ STUDIES: common.Parts = {"agents": agents}
 
 QUICK = 5
 """Trials of `--quick`."""
-
-main = functools.partial(common.reproduce, "nmtlc", PARTS, studies=STUDIES)

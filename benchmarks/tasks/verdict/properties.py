@@ -41,11 +41,7 @@ BUDGETS = (20, 40)
 
 
 def of_table(table: Table, metric: str) -> dict[str, float]:
-    """Properties of a table by one metric, see `MEANING`.
-
-    Raises:
-        ValueError: The best configuration is the median, or nothing varies.
-    """
+    """Properties of a table by one metric, see `MEANING`; a `ValueError` if the best configuration is the median."""
     from sklearn.ensemble import RandomForestRegressor
 
     rewards = scores(table, metric)

@@ -27,11 +27,7 @@ DROPPED = ("recommendation", "ask_seconds", "tell_seconds", "mean_regret", "fina
 
 
 def build(folders: Sequence[Path]) -> bytes:
-    """The table of the runs in some folders of `compare`, as Parquet.
-
-    Raises:
-        ValueError: Their replay gives other results.
-    """
+    """The table of the runs in some folders of `compare`, as Parquet; a `ValueError` if their replay differs."""
     import pyarrow as pa
 
     blocks = [*Comparison.load(*folders).blocks()]

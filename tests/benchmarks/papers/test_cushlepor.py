@@ -12,7 +12,7 @@ from hpo_envs.tables.datasets.cushlepor import build
 
 
 def test_published_numbers_are_those_that_are_committed(tmp_path, capsys):
-    assert reproduce.main(tmp_path, only="published") == 0
+    assert common.reproduce("cushlepor", reproduce.PARTS, tmp_path, only="published") == 0
     assert "of 11 published numbers 3 agrees, 1 differs, 6 not at hand, 1 never published" in capsys.readouterr().out
     if store.missing(reproduce.PSQM):
         committed = Path(reproduce.__file__).parent / "results" / "compared.csv"
