@@ -71,9 +71,7 @@ def __getattr__(name: str) -> list[str]:
     raise AttributeError(name)
 
 
-needs_upstream = pytest.mark.skipif(
-    not (data_folder() / "nmthpo").is_dir(), reason="needs upstream's files (HPO_ENVS_DATA)"
-)
+needs_upstream = pytest.mark.skipif(not (data_folder() / "nmthpo").is_dir(), reason="needs upstream's files")
 """Mark of tests that compare what ships with upstream's files."""
 
 
@@ -85,6 +83,12 @@ def missing_extra(agent: str) -> str | None:
 def short(spec_id: str) -> dict[str, Any]:
     """Arguments for an episode of a few steps on an id."""
     return dict(FAMILIES[SPECS[spec_id].family].short)
+
+
+def started(env: Any, seed: int = 0) -> Any:
+    """An environment, or several, after `reset(seed=seed)`."""
+    env.reset(seed=seed)
+    return env
 
 
 def raises(message: str, error: type[Exception] = ValueError) -> Any:

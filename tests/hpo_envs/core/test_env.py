@@ -6,7 +6,7 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 from hpo_envs.core.env import columns_of
-from tests.helpers import raises
+from tests.helpers import raises, started
 from tests.hpo_envs.core.engines.lookup.model import arguments, lookups
 
 
@@ -20,8 +20,7 @@ def test_errors_of_environments_name_argument_and_rule() -> None:
         lookups(1, (), **plain, autoreset_mode="never")
     envs = lookups(2, (), **plain)
     assert envs.metadata["autoreset_mode"] is AutoresetMode.NEXT_STEP
-    assert envs.single_action_space == gym.spaces.Discrete(6)
-    assert envs.action_space.shape == (2,)
+    assert (envs.single_action_space, envs.action_space.shape) == (gym.spaces.Discrete(6), (2,))
     assert envs.observation_space.shape == (2, *envs.single_observation_space.shape)
     for mask, rule in (
         (np.array([True]), "a bool array of shape (2,), got array([ True])"),
@@ -37,8 +36,7 @@ def test_errors_of_environments_name_argument_and_rule() -> None:
 @pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.DISABLED])
 def test_limit_of_users_is_no_end_of_episode(mode: AutoresetMode) -> None:
     """A time limit that is added to the results of a step resets only its episodes, and loses no mask."""
-    envs = lookups(3, ["nmthpo/swen"], autoreset_mode=mode)
-    envs.reset(seed=5)
+    envs = started(lookups(3, ["nmthpo/swen"], autoreset_mode=mode), seed=5)
     terminated = envs.step(np.array([1, 2, 3]))[2]
     terminated |= np.array([True, False, True])
     envs.reset(options={"reset_mask": terminated})
@@ -51,19 +49,16 @@ def test_limit_of_users_is_no_end_of_episode(mode: AutoresetMode) -> None:
 
 
 def test_mask_of_episode_that_ended_in_same_step() -> None:
-    envs = lookups(2, ["nmthpo/swen"], budget=2, autoreset_mode=AutoresetMode.SAME_STEP)
-    envs.reset(seed=0)
+    envs = started(lookups(2, ["nmthpo/swen"], budget=2, autoreset_mode=AutoresetMode.SAME_STEP))
     envs.step(np.array([1, 2]))
     info = envs.step(np.array([3, 4]))[-1]
     ended, begun = info["final_info"]["action_mask"], info["action_mask"]
-    assert [np.flatnonzero(mask == 0).tolist() for mask in ended] == [[1, 3], [2, 4]]
-    assert begun.min() == 1
+    assert ([np.flatnonzero(mask == 0).tolist() for mask in ended], begun.min()) == ([[1, 3], [2, 4]], 1)
     assert info["final_info"]["_action_mask"].tolist() == [True, True]
 
 
 def test_episodes_that_were_not_reset_stay_ended() -> None:
-    envs = lookups(2, ["nmthpo/swen"], budget=1, autoreset_mode=AutoresetMode.DISABLED)
-    envs.reset(seed=0)
+    envs = started(lookups(2, ["nmthpo/swen"], budget=1, autoreset_mode=AutoresetMode.DISABLED))
     envs.step(np.array([1, 2]))
     envs.reset(options={"reset_mask": np.array([True, False])})
     call = "call envs.reset(options={'reset_mask': ended}) first."

@@ -20,8 +20,7 @@ def test_batched_infos() -> None:
     index = np.array([0, 2])
     value = {"a": np.array([1.0, 2.0]), "b": {"c": np.array(["x", "y"]), "o": np.array([{}, {}], object)}}
     whole = infos.scatter(value, index, 3)
-    assert whole["a"].tolist() == [1.0, 0.0, 2.0]
-    assert whole["b"]["c"].tolist() == ["x", "", "y"]
+    assert (whole["a"].tolist(), whole["b"]["c"].tolist()) == ([1.0, 0.0, 2.0], ["x", "", "y"])
     assert whole["b"]["o"].tolist() == [{}, None, {}]
     same = np.array([1, 2])
     assert infos.scatter(same, index, 2) is same
@@ -29,18 +28,14 @@ def test_batched_infos() -> None:
     info: dict[str, Any] = {"a": np.array([9.0, 9.0, 9.0]), "_a": np.array([False, True, False])}
     old_mask = info["_a"]
     infos.merge(info, whole, index, 3)
-    assert info["a"].tolist() == [1.0, 9.0, 2.0]
-    assert info["_a"].tolist() == [True, True, True]
-    assert old_mask.tolist() == [False, True, False]
-    assert info["_b"].tolist() == [True, False, True]
+    assert (info["a"].tolist(), info["_a"].tolist()) == ([1.0, 9.0, 2.0], [True, True, True])
+    assert (old_mask.tolist(), info["_b"].tolist()) == ([False, True, False], [True, False, True])
     assert info["_b"].dtype == bool
     infos.merge(info, {"b": {"c": np.array(["p", "q", "r"]), "o": np.array([1, 2, 3], object)}}, np.array([1]), 3)
-    assert info["b"]["c"].tolist() == ["x", "q", "y"]
-    assert info["_b"].tolist() == [True, True, True]
+    assert (info["b"]["c"].tolist(), info["_b"].tolist()) == (["x", "q", "y"], [True, True, True])
     copied = infos.mapped(info["b"], np.copy)
     infos.blank(info["b"], index)
-    assert info["b"]["c"].tolist() == ["", "q", ""]
-    assert info["b"]["o"].tolist() == [None, 2, None]
+    assert (info["b"]["c"].tolist(), info["b"]["o"].tolist()) == (["", "q", ""], [None, 2, None])
     assert copied["c"].tolist() == ["x", "q", "y"]
 
 
@@ -79,8 +74,7 @@ def test_masks_are_made_when_they_are_read(read: Callable[[infos.MaskedInfo], An
     assert [*info] == ["cost", "action_mask", "_action_mask"]
     assert info["cost"].tolist() == [1, 1]
     assert not made
-    assert read(info).tolist() == [[1, 0], [0, 1]]
-    assert made == [1]
+    assert (read(info).tolist(), made) == ([[1, 0], [0, 1]], [1])
     if "action_mask" in info:
         assert info["action_mask"] is info["action_mask"]
         assert made == [1]
@@ -107,8 +101,7 @@ def test_numbers_become_numpys() -> None:
 
 def test_texts_have_hashes() -> None:
     status = STATUS_COLUMN.take(np.array([0, 2, 0]))
-    assert status.tolist() == ["ok", "diverged", "ok"]
-    assert (status == "ok").tolist() == [True, False, True]
+    assert (status.tolist(), (status == "ok").tolist()) == (["ok", "diverged", "ok"], [True, False, True])
     ok, diverged, again = np.from_dlpack(status).tolist()
     assert ok == again != diverged
     status[1] = ""  # nothing reported
@@ -117,8 +110,7 @@ def test_texts_have_hashes() -> None:
 
 def test_arrays_are_stacked() -> None:
     final = column([None, np.array([1.5, 2.0], np.float32)])
-    assert np.from_dlpack(final).tolist() == [[0, 0], [1.5, 2]]
-    assert np.from_dlpack(final).dtype == np.float32
+    assert (np.from_dlpack(final).tolist(), np.from_dlpack(final).dtype) == ([[0, 0], [1.5, 2]], np.float32)
 
 
 def test_infos_of_two_batches_are_equal_to_gymnasium() -> None:
@@ -139,8 +131,7 @@ def test_what_one_environment_said() -> None:
     yes = np.array([True, False])
     info = {"a": np.array([1.0, 2.0]), "_a": yes, "b": {"c": np.array(["x", "y"])}, "_b": ~yes}
     assert infos.of_one(info, 0, ["a", "b", "other"]) == {"a": 1.0}
-    assert infos.of_one(info, 1, ["a", "b", "other"]) == {"b": {"c": "y"}}
-    assert infos.of_one(info, 0, []) == {}
+    assert (infos.of_one(info, 1, ["a", "b", "other"]), infos.of_one(info, 0, [])) == ({"b": {"c": "y"}}, {})
 
 
 @pytest.mark.parametrize("every", [1, 7, 100])
@@ -176,5 +167,4 @@ def test_masks_made_late_do_not_change_what_is_now(monkeypatch: pytest.MonkeyPat
         flags.clear(np.array([k, k]))
     before = flags.snapshot()
     flags.restart(np.array([0]))
-    assert before().sum(axis=1).tolist() == [37, 37]
-    assert flags.snapshot()().sum(axis=1).tolist() == [40, 37]
+    assert (before().sum(axis=1).tolist(), flags.snapshot()().sum(axis=1).tolist()) == ([37, 37], [40, 37])

@@ -19,7 +19,7 @@ from hpo_envs.core.engines.lookup.scalar import LookupEnv
 from hpo_envs.core.env import MODES
 from hpo_envs.core.family import Spec
 from hpo_envs.families.registry import SPECS
-from tests.helpers import IDS, ROOT
+from tests.helpers import IDS, ROOT, started
 
 
 def made(spec_id: str, mode: str | None, **kwargs: Any) -> Any:
@@ -53,12 +53,10 @@ ENGINES = {(_engine(s), isinstance(s.kwargs.get("objective"), tuple)): s.id for 
 def test_text_and_picture_of_every_engine(spec_id: str) -> None:
     pytest.importorskip("matplotlib", reason="extra plots is not installed")
     more = {"budget": 3} if spec_id == "NASBenchNLP-cell-v0" else {}
-    env = made(spec_id, "rgb_array", **more)
-    env.reset(seed=1)
+    env = started(made(spec_id, "rgb_array", **more), seed=1)
     empty = env.render()
     picture = played(env).render()
-    assert picture.shape == (480, 640, 3)
-    assert picture.dtype == np.uint8
+    assert (picture.shape, picture.dtype) == ((480, 640, 3), np.uint8)
     assert (picture != empty).mean() > 0.005
     # Looking changes nothing: the same picture again, and another episode is another picture.
     assert np.array_equal(env.render(), picture)
@@ -107,15 +105,13 @@ def test_poor_and_failed_evaluations_do_not_squeeze_axis() -> None:
 
 def test_earlier_checkpoint_is_drawn_at_its_own_updates() -> None:
     figure = pytest.importorskip("matplotlib.figure", reason="extra plots is not installed").Figure()
-    env = made("NMTLC-zhen-v0", "rgb_array").unwrapped
-    env.reset(seed=0)
+    env = started(made("NMTLC-zhen-v0", "rgb_array").unwrapped)
     rewards = [env.step(action)[1] for action in ((120, 19), (120, 0))]
     figures.paint(env.render.__self__.records[0], figure)
     figure.draw_without_rendering()
     left, right = figure.axes
     x, y = right.lines[0].get_data()
-    assert x.tolist() == [env.levels[0], env.levels[19]]
-    assert y.tolist() == pytest.approx([-rewards[1], -rewards[0]])
+    assert (x.tolist(), y.tolist()) == ([env.levels[0], env.levels[19]], pytest.approx([-rewards[1], -rewards[0]]))
     # All numbers of an axis in one form, and none where the labels of lines are.
     assert not [t for t in left.get_xticklabels() if "e+" in t.get_text()]
     assert not any(t.get_visible() and t.get_text() for t in right.get_yticklabels())
@@ -155,8 +151,7 @@ def test_without_rendering_the_environment_is_not_wrapped() -> None:
 
 
 def test_human_prints_each_step(capsys: pytest.CaptureFixture[str]) -> None:
-    env = made("NMTHPO-zhen-v0", "human")
-    env.reset(seed=0)
+    env = started(made("NMTHPO-zhen-v0", "human"))
     env.step(1)
     said = capsys.readouterr().out
     assert "0 evaluations" in said
@@ -174,8 +169,7 @@ def test_wrong_mode_is_named() -> None:
 
 @pytest.mark.parametrize("mode", [None, "ansi"])
 def test_copies_and_pickles_go_on_by_themselves(mode: str | None) -> None:
-    env = made("NMTHPO-zhen-v0", mode).unwrapped
-    env.reset(seed=0)
+    env = started(made("NMTHPO-zhen-v0", mode).unwrapped)
     env.step(1)
     for other in (copy.deepcopy(env), pickle.loads(pickle.dumps(env))):
         other.step(2)
@@ -227,8 +221,7 @@ def test_record_video(tmp_path: Path) -> None:
 
 
 def test_text_describes_what_happened() -> None:
-    env = made("NMTHPO-zhen-v0", "ansi")
-    env.reset(seed=0)
+    env = started(made("NMTHPO-zhen-v0", "ansi"))
     rewards = [env.step(row)[1] for row in (5, 80, 30)]
     said = env.render()
     at = int(np.argmax(rewards))
@@ -236,21 +229,18 @@ def test_text_describes_what_happened() -> None:
     assert f"{rewards[at]:.6g} at evaluation {at + 1}: bpe=" in said
     line = next(s for s in said.splitlines() if s.strip().startswith("bleu"))
     blocks = line.split()[1]
-    assert blocks[at] == "█"
-    assert blocks[int(np.argmin(rewards))] == "▁"
+    assert (blocks[at], blocks[int(np.argmin(rewards))]) == ("█", "▁")
 
 
 def test_losses_are_shown_as_losses() -> None:
-    env = made("NMTHPO-zhen-v0", "ansi", objective="perplexity")
-    env.reset(seed=0)
+    env = started(made("NMTHPO-zhen-v0", "ansi", objective="perplexity"))
     reward = env.step(5)[1]
     assert reward < 0
     assert f"{-reward:.6g} at evaluation 1" in env.render()
 
 
 def test_arms_are_ranked_by_their_means() -> None:
-    env = made("FIESTA-gaussian-v0", "ansi")
-    env.reset(seed=0)
+    env = started(made("FIESTA-gaussian-v0", "ansi"))
     scores = {arm: [env.step(arm)[1] for _ in range(3)] for arm in (0, 2, 4)}
     lines = [s for s in env.render().splitlines() if "pulls" in s]
     order = sorted(scores, key=lambda a: -np.mean(scores[a]))
@@ -275,8 +265,7 @@ def test_axes_of_two_objectives_say_which_direction_is_better() -> None:
 
 def test_arm_of_single_evaluation_is_hollow_and_leader_has_its_count() -> None:
     figure = pytest.importorskip("matplotlib.figure", reason="extra plots is not installed").Figure()
-    env = made("FIESTA-gaussian-v0", "rgb_array").unwrapped
-    env.reset(seed=0)
+    env = started(made("FIESTA-gaussian-v0", "rgb_array").unwrapped)
     for arm in (0, 0, 1):
         env.step(arm)
     record = env.render.__self__.records[0]
@@ -299,17 +288,14 @@ def test_arm_of_single_evaluation_is_hollow_and_leader_has_its_count() -> None:
 
 
 def test_batches_of_pulls_and_workers() -> None:
-    env = made("FIESTA-tdsa8-v0", "ansi", batch_size=3)
-    env.reset(seed=0)
+    env = started(made("FIESTA-tdsa8-v0", "ansi", batch_size=3))
     env.step(np.array([1, 1, 4]))
     assert "2 pulls" in env.render()
-    env = made("FIESTA-tdsa8-v0", "ansi", batch_size=2).unwrapped
-    env.reset(seed=0)
+    env = started(made("FIESTA-tdsa8-v0", "ansi", batch_size=2).unwrapped)
     env.step(np.array([1, 4]))
     keys = env.table.keys
     assert f"last  1 ({keys[1]}), 4 ({keys[4]}), status ok" in env.render()
-    env = made("NMTLC-ft-zhen-v0", "ansi", workers=3)
-    env.reset(seed=0)
+    env = started(made("NMTLC-ft-zhen-v0", "ansi", workers=3))
     env.step(np.array([1, 2]))
     assert "in flight  [1, 2]" in env.render()
     assert "0 evaluations" in env.render()

@@ -8,7 +8,7 @@ from hpo_envs.core.engines.lookup.params import LookupParams
 from hpo_envs.core.engines.lookup.scalar import LookupEnv
 from hpo_envs.core.subsample import WHOLE, View
 from hpo_envs.tables import draws
-from tests.helpers import first_key, raises
+from tests.helpers import first_key, raises, started
 
 PARAMS = LookupParams.of(("nmthpo/zhen",), budget=4)
 KEYS = np.array([draws.mix(7, i) for i in range(50)], np.uint64)
@@ -17,8 +17,7 @@ KEYS = np.array([draws.mix(7, i) for i in range(50)], np.uint64)
 def test_by_default_action_k_is_row_k() -> None:
     assert View() == WHOLE
     assert WHOLE.whole
-    assert WHOLE.rows(3, 5).tolist() == [0, 1, 2, 3, 4]
-    assert WHOLE.rows_many(KEYS, 5).tolist() == [[0, 1, 2, 3, 4]] * 50
+    assert (WHOLE.rows(3, 5).tolist(), WHOLE.rows_many(KEYS, 5).tolist()) == ([0, 1, 2, 3, 4], [[0, 1, 2, 3, 4]] * 50)
 
 
 @pytest.mark.parametrize("view", [View(True), View(False, 0.3), View(True, 0.3)])
@@ -27,8 +26,7 @@ def test_both_forms_draw_same_rows(view: View) -> None:
     assert not view.whole
     assert many.shape == (50, view.size(20))
     for key, rows in zip(KEYS.tolist(), many.tolist(), strict=True):
-        assert view.rows(key, 20).tolist() == rows
-        assert len(set(rows)) == len(rows)
+        assert (view.rows(key, 20).tolist(), len(set(rows))) == (rows, len(rows))
         assert set(rows) <= set(range(20))
     assert len({tuple(rows) for rows in many.tolist()}) > 40
 
@@ -65,18 +63,13 @@ def test_every_row_comes_first_equally_often() -> None:
 
 
 def test_at_least_one_row() -> None:
-    assert View(subsample=1e-9).size(10) == 1
-    assert View(subsample=0.5).size(10) == 5
-    assert View(subsample=1.0).size(10) == 10
+    assert (View(subsample=1e-9).size(10), View(subsample=0.5).size(10), View(subsample=1.0).size(10)) == (1, 5, 10)
 
 
 def test_first_key_is_that_of_first_episode_of_both_forms() -> None:
-    envs = LookupVectorEnv(2, PARAMS)
-    envs.reset(seed=7)
-    one = LookupEnv(PARAMS)
-    one.reset(seed=8)
-    assert envs.episodes[0].tolist() == [first_key(7), first_key(8)]
-    assert one._key == first_key(8)
+    envs = started(LookupVectorEnv(2, PARAMS), seed=7)
+    one = started(LookupEnv(PARAMS), seed=8)
+    assert (envs.episodes[0].tolist(), one._key) == ([first_key(7), first_key(8)], first_key(8))
 
 
 def test_errors_of_views_name_argument_and_rule() -> None:

@@ -13,6 +13,7 @@ from hpo_envs.core.engines.box.params import WITHOUT_BUDGET, BoxFunction, BoxPar
 from hpo_envs.core.engines.box.scalar import BoxEnv
 from hpo_envs.tables.table import Hyperparameter, Metric, Provenance, Table
 from hpo_envs.testing import batches
+from tests.helpers import started
 
 SPACE = (Hyperparameter("x", "int", 0, 10), Hyperparameter("shape", "categorical", 0, 1, values=("round", "flat")))
 METRICS = (
@@ -79,8 +80,7 @@ def test_an_episode_on_a_box_equals_one_by_hand() -> None:
         "clipped": False,
     }
     observation, *_, info = env.step([-1.0, 1.0])
-    assert observation == pytest.approx([-1, 1, 5, 1, 11, 1, 1 / 3])
-    assert info["config"] == {"x": 0, "shape": "flat"}
+    assert (observation, info["config"]) == (pytest.approx([-1, 1, 5, 1, 11, 1, 1 / 3]), {"x": 0, "shape": "flat"})
     assert env.step([0.0, 0.0])[2]
     with pytest.raises(ResetNeeded):
         env.step([0.0, 0.0])
@@ -90,15 +90,13 @@ def test_vector_rewards_are_oriented_and_observations_stay_in_their_bounds() -> 
     env = BoxEnv(params(objective=("loss", "height"), cost="duration", budget=7.5))
     env.reset(options={"hill": 0})
     observation, reward, terminated, _, info = env.step([1.0, 1.0])
-    assert reward.tolist() == [-1.0, 10.0]
-    assert info["cost"] == 10.0
+    assert (reward.tolist(), info["cost"]) == ([-1.0, 10.0], 10.0)
     assert terminated
     assert observation.tolist() == [1, 1, -1, 10, 4, -1, 10, 0, 0], "cost beyond its bound, budget spent"
 
 
 def test_actions_of_configurations() -> None:
-    env = BoxEnv(params())
-    env.reset(seed=0)
+    env = started(BoxEnv(params()))
     assert env.step(env.action_of({"x": 7}))[4]["config"] == {"x": 7, "shape": "flat"}
 
 
@@ -110,8 +108,7 @@ def test_batched_form_keeps(kwargs: dict[str, Any], rule: str) -> None:
 
 
 def test_actions_outside_box_are_rejected() -> None:
-    envs = BoxVectorEnv(2, params())
-    envs.reset(seed=0)
+    envs = started(BoxVectorEnv(2, params()))
     with pytest.raises(ValueError, match=r"actions must be numbers of shape \(2, 2\) without NaN"):
         envs.step(np.full((2, 2), np.nan))
     assert envs.action_of({"x": 5}) == pytest.approx([0.0, 0.5])
@@ -120,8 +117,7 @@ def test_actions_outside_box_are_rejected() -> None:
 def test_spaces_follow_from_bounds_of_metrics() -> None:
     p = params(objective=("height", "loss"), cost="duration")
     assert (p.kind, p.vector, p.objectives, p.cost_unit) == ("box", True, ("height", "loss"), "s")
-    assert p.reward_bounds.tolist() == [[-5.0, 15.0], [-2.0, 0.0]]
-    assert p.action_space.shape == (2,)
+    assert (p.reward_bounds.tolist(), p.action_space.shape) == ([[-5.0, 15.0], [-2.0, 0.0]], (2,))
     # Action, rewards, cost, best rewards, fact of the task, budget left.
     assert p.observation_space.low.tolist() == [-1, -1, -5, -2, 0, -5, -2, 0, 0]
     assert p.observation_space.high.tolist() == [1, 1, 15, 0, 4, 15, 0, 1, 1]

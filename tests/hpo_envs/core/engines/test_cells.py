@@ -15,6 +15,7 @@ from hpo_envs.tables import cells, store
 from hpo_envs.tables.cells.grammar import END, SIZES, SOURCES
 from hpo_envs.tables.cells.recipe import OPERATIONS, Cell
 from hpo_envs.tables.datasets.nasbenchnlp import model
+from tests.helpers import started
 from tests.tables.cells.helpers import SEEDS, drawn
 
 
@@ -29,8 +30,7 @@ def build(env: Any, cell: Cell) -> Any:
 
 
 def test_building_cell_scores_it_once() -> None:
-    env = make()
-    env.reset(seed=0)
+    env = started(make())
     actions = cells.actions_of(cells.EXAMPLES["LSTM"])
     for action in actions[:-1]:
         _, reward, terminated, _, info = env.step(action)
@@ -38,8 +38,7 @@ def test_building_cell_scores_it_once() -> None:
     _, reward, terminated, _, info = env.step(actions[-1])
     assert terminated
     assert info["finished"]
-    assert info["cost"] == 1.0
-    assert info["key"] == cells.key(cells.EXAMPLES["LSTM"])
+    assert (info["cost"], info["key"]) == (1.0, cells.key(cells.EXAMPLES["LSTM"]))
     assert reward == -info["metrics"]["validation_loss"] == -info["curve"][-1]
     assert "test_loss" not in info["metrics"]
     assert info["metrics"]["parameters"] == cells.parameters(cells.EXAMPLES["LSTM"], cells.VOCABULARY["wikitext2"])
@@ -57,8 +56,7 @@ def test_known_cells_are_measured_and_others_simulated() -> None:
     pooled = [k for k in m.keys if k.split("#")[0] == cells.key(cells.EXAMPLES["RNN"])]
     finals = {v for k in pooled for v in m.values[m.row(k), :, -1, 0].tolist() if not math.isnan(v)}
     met = {build(env, cells.EXAMPLES["RNN"])[4]["curve"][-1] for _ in range(30)}
-    assert len(pooled) == 2
-    assert met == finals
+    assert (len(pooled), met) == (2, finals)
     rng = np.random.default_rng(0)
     unknown = next(c for c in (drawn(i) for i in range(99)) if cells.key(c) not in env.params.scorer.runs)
     unknown = cells.mutate(unknown, rng) if cells.key(unknown) in m.keys else unknown
@@ -82,12 +80,10 @@ ILLEGAL = [
 
 @pytest.mark.parametrize(("rule", "actions"), ILLEGAL, ids=[f"{i}-{r}" for i, (r, _) in enumerate(ILLEGAL)])
 def test_illegal_moves_end_cell_at_worst_score(rule: str, actions: list[list[int]]) -> None:
-    env = make(budget=2)
-    env.reset(seed=0)
+    env = started(make(budget=2))
     for action in actions:
         observation, reward, terminated, _, info = env.step(np.array(action))
-    assert reward == -50.0
-    assert info["status"] == "failed"
+    assert (reward, info["status"]) == (-50.0, "failed")
     assert info["finished"]
     assert info["error"].startswith(rule)
     assert not terminated
@@ -109,8 +105,7 @@ def test_masks_never_exclude_legal_move(seed: int) -> None:
 
 
 def test_masks_exclude_what_is_never_legal() -> None:
-    env = make()
-    env.reset(seed=0)
+    env = started(make())
     mask = np.split(env.action_masks(), np.cumsum(SIZES)[:-1])
     assert not mask[0][END]
     assert not mask[1][0]
@@ -118,8 +113,7 @@ def test_masks_exclude_what_is_never_legal() -> None:
 
 
 def test_vector_rewards() -> None:
-    env = make(objective=("validation_loss", "parameters"))
-    env.reset(seed=0)
+    env = started(make(objective=("validation_loss", "parameters")))
     _, reward, _, _, info = build(env, cells.EXAMPLES["RNN"])
     assert reward.tolist() == [-info["metrics"]["validation_loss"], -info["metrics"]["parameters"]]
     with pytest.raises(ValueError, match="objective must be one of .*, got 'test_loss'"):
@@ -136,16 +130,14 @@ def test_agents_build_cells_with_grammar() -> None:
         assert all(len(r) == 60 for r in runs)
         for r in runs:
             assert (r.rewards > -50.0).mean() > 0.9
-            env = make()
-            env.reset(seed=0)
+            env = started(make())
             assert build(env, cells.cell_of(r.recommended))[4]["status"] == "ok"
         found[name] = np.mean([r.rewards[-20:].mean() for r in runs])
     assert found["regularized-evolution"] > found["random"]
 
 
 def test_cell_so_far_is_graph() -> None:
-    env = gym.make("NASBenchNLP-cell-v0").unwrapped
-    env.reset(seed=0)
+    env = started(gym.make("NASBenchNLP-cell-v0").unwrapped)
     assert set(env.graph()) == {"x", "h_prev_0", "h_prev_1", "h_prev_2"}
     env.step(np.array([OPERATIONS.index("linear"), 1, 2, 0]))
     assert set(env.graph().edges) == {("x", "node_0"), ("h_prev_0", "node_0")}
@@ -156,21 +148,18 @@ def batch(num_envs: int, **kwargs: Any) -> Any:
 
 
 def test_cells_of_different_sizes_are_built_batched() -> None:
-    envs = batch(2, budget=3)
-    envs.reset(seed=0)
+    envs = started(batch(2, budget=3))
     plans = [cells.actions_of(cells.EXAMPLES[name]) for name in ("RNN", "GRU")]
     short, long = map(len, plans)
     assert short < long
     for t in range(short):
         info = envs.step(np.array([plan[t] for plan in plans]))[4]
     assert info["finished"].tolist() == [True, False]
-    assert info["key"].tolist() == [cells.key(cells.EXAMPLES["RNN"]), ""]
-    assert envs.action_masks().shape == (2, 95)
+    assert (info["key"].tolist(), envs.action_masks().shape) == ([cells.key(cells.EXAMPLES["RNN"]), ""], (2, 95))
 
 
 def test_actions_outside_space_are_rejected() -> None:
-    envs = batch(2)
-    envs.reset(seed=0)
+    envs = started(batch(2))
     with pytest.raises(ValueError, match=r"actions: each action must be 4 ints in .*, got array\(\[8, 0, 0, 0\]\)"):
         envs.step(np.array([[0, 1, 2, 0], [8, 0, 0, 0]]))
 
@@ -216,8 +205,7 @@ def test_invalid_cell_has_worst_of_everything() -> None:
     p = params()
     info = p.info(p.invalid, "", True)
     assert (info["status"], info["source"], info["metrics"]["validation_loss"]) == ("failed", "none", 50.0)
-    assert p.reward(p.invalid) == [-50.0]
-    assert set(p.info(p.unfinished, "", False)) == set(info)
+    assert (p.reward(p.invalid), set(p.info(p.unfinished, "", False))) == ([-50.0], set(info))
 
 
 def test_known_cell_is_looked_up_and_another_simulated() -> None:

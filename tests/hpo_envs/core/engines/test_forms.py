@@ -78,6 +78,6 @@ def test_batches_have_types_of_gymnasium_and_rows_of_scalar_form(engine: str, ar
     assert (observation.dtype, info["table"].dtype, info["sha256"].dtype) == (np.float32, object, object)
     if "shuffle" in arguments or "subsample" in arguments:
         assert envs.rows[0].tolist() == one.rows.tolist()
-    observation, reward, terminated, truncated, _ = envs.step(envs.action_space.sample())
+    observation, reward, terminated, truncated, info = envs.step(envs.action_space.sample())
     assert (observation.dtype, reward.dtype) == (np.float32, np.float64)
-    assert (terminated.dtype, truncated.dtype) == (bool, bool)
+    assert (terminated.dtype, truncated.dtype, info.get("finished", truncated).dtype) == (bool, bool, bool)

@@ -29,5 +29,4 @@ def test_a_row_is_free_when_nothing_trains_it() -> None:
         one.submit(job, 0.0, duration)
         many.submit(np.array([1]), np.array([job]), np.zeros(1), np.array([duration]))
     for row, free in ((0, 5.0), (4, 7.0), (9, 0.0)):
-        assert one.free(row) == free
-        assert many.free(np.array([0, 1]), np.array([row, row])).tolist() == [0.0, free]
+        assert (one.free(row), many.free(np.array([0, 1]), np.array([row, row])).tolist()) == (free, [0.0, free])

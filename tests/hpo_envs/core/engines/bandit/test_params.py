@@ -19,12 +19,10 @@ def test_observation_bounds_are_documented_ones() -> None:
     s = BanditParams.of("tdsa8", table=DRAWN, objective="loss", batch_size=3)
     space = s.observation_space
     n = ARMS
-    assert space.dtype == np.float32
-    assert space.low.tolist() == [0] * n + [-5] * n + [0] * n + [-5, 0, 0]
+    assert (space.dtype, space.low.tolist()) == (np.float32, [0] * n + [-5] * n + [0] * n + [-5, 0, 0])
     assert space.high.tolist() == [1] * n + [1] * n + [3] * n + [1, 3, 1]
     assert (s.sign, s.low, s.high, s.batch, s.workers, s.budget) == (-1.0, -5.0, 1.0, 3, 1, 204.0)
-    assert s.durations.tolist() == [1.0] * n
-    assert s.action_space == gym.spaces.MultiDiscrete([n] * 3)
+    assert (s.durations.tolist(), s.action_space) == ([1.0] * n, gym.spaces.MultiDiscrete([n] * 3))
     plain = BanditParams.of("tdsa8", table=DRAWN)
     assert plain.action_space == gym.spaces.Discrete(n)
     assert plain.observation_space.high.tolist() == [1] * n + [10] * n + [4.75] * n + [10, 1, 1]
@@ -46,8 +44,7 @@ def test_defaults_of_arguments_are_resolved() -> None:
         assert env.table.name == "fiesta/tdsa8"
         assert (env.objectives, env.budget, env.cost_unit) == (("f1",), 204.0, "evaluations")
     assert one.action_space == many.single_action_space == gym.spaces.Discrete(8)
-    assert one.observation_space == many.single_observation_space
-    assert (many.num_envs, many.copy) == (1, True)
+    assert (one.observation_space, many.num_envs, many.copy) == (many.single_observation_space, 1, True)
     assert many.metadata["autoreset_mode"] is gym.vector.AutoresetMode.NEXT_STEP
 
 
@@ -58,6 +55,13 @@ WORDS: list[tuple[str, dict[str, Any], str]] = [
     ("gaussian", {"replacement": False}, "replacement must be True unless on measured arms, got False on gaussian"),
     ("gaussian", {"shared": True}, "shared must be False unless on measured arms, got True on gaussian"),
     ("tdsa8", {"means": (1, 2)}, "means must be None unless on gaussian, got (1, 2) on tdsa8"),
+    ("gaussian", {"means": (0.5,)}, "means must be at least two finite numbers, got (0.5,)"),
+    ("gaussian", {"deviations": -1.0}, "deviations must be a number >= 0 or 5 of them, got -1.0"),
+    (
+        "gaussian",
+        {"means": (0.5, 0.99)},
+        "bounds must be 8.5 deviations away from every mean, got bounds (0.0, 1.0), means (0.5, 0.99), deviations 0.01",
+    ),
     ("ner", {"deviations": 1}, "deviations must be None unless on gaussian, got 1 on ner"),
     ("tdsa8", {"bounds": (0, 1)}, "bounds must be None unless on gaussian, got (0, 1) on tdsa8"),
     ("tdsa8", {"fix_split": 0}, "fix_split must be None unless on ner, got 0 on tdsa8"),
@@ -143,8 +147,7 @@ def test_synthetic_arms_have_their_moments() -> None:
     assert isinstance(s.arms, GaussianArms)
     assert (s.arms.evaluations, s.names, s.low, s.high) == (500, ("score",), 0.0, 1.0)
     own = BanditParams.of("gaussian", means=(2.0, 3.0), deviations=(0.05, 0.025), bounds=(1, 9))
-    assert own.table.values[:, 0, 0].tolist() == [[2.0, 0.05], [3.0, 0.025]]
-    assert (own.low, own.high) == (1.0, 9.0)
+    assert (own.table.values[:, 0, 0].tolist(), own.low, own.high) == ([[2.0, 0.05], [3.0, 0.025]], 1.0, 9.0)
     two = BanditParams.of("gaussian", means=(0.2, 0.3))
     assert two.table.values[:, 0, 0].tolist() == [[0.2, 0.01], [0.3, 0.01]]
     assert (two.low, two.high, BanditParams.of("gaussian", bounds=(0, 2)).high) == (0.0, 1.0, 2.0)

@@ -23,19 +23,16 @@ def test_prepared_arrays_have_the_values_of_the_table() -> None:
     assert (p.rows, p.repeats, p.objectives, p.shown, p.held_out) == (
         ROWS, 3, ("accuracy", "loss"), ("loss", "accuracy"), ("test",)
     )  # fmt: skip
-    assert p.count.tolist() == [3, 3, 1, 3, 2, 3]
-    assert (p.low.tolist(), p.high.tolist()) == ([0, -20], [1, 0])
+    assert (p.count.tolist(), p.low.tolist(), p.high.tolist()) == ([3, 3, 1, 3, 2, 3], [0, -20], [1, 0])
     assert (p.cost_unit, p.cost_at) == ("s", 6)
     space = p.observation_space
-    assert space.dtype == np.float32
-    assert space.low.tolist() == [0, 0, 0, 0, 0, -20, 0, 0, -20, 0]
+    assert (space.dtype, space.low.tolist()) == (np.float32, [0, 0, 0, 0, 0, -20, 0, 0, -20, 0])
     assert space.high.tolist() == [1, 1, 1, 1, 1, 0, 1e9, 1, 0, 1]
     for array in (p.costs, p.answers, p.rewards, p.peaks, p.peak_levels, p.peak_hidden, p.status):
         assert not array.flags.writeable
     assert p.status.dtype == np.uint8
     full = p.full
-    assert full.shape == (ROWS, 3)
-    assert np.isnan(full).tolist() == [[k >= count for k in range(3)] for count in p.count]
+    assert (full.shape, np.isnan(full).tolist()) == ((ROWS, 3), [[k >= count for k in range(3)] for count in p.count])
     assert full[0].tolist() == THREE.cost[0, :, -1].tolist()
     assert params_of(THREE, "loss", levels=3, budget=None).budget == pytest.approx(np.nanmax(full, axis=1).sum())
     assert p.budget == pytest.approx(20 * np.nanmean(full))
@@ -44,6 +41,7 @@ def test_prepared_arrays_have_the_values_of_the_table() -> None:
     assert params_of(THREE, "loss", **per_step).budget == 20.0
     assert params_of(THREE, "loss", cost="epochs").cost_unit == "epochs"
     assert params_of(THREE, "loss", cost="seconds").cost_unit == "s"
+    assert params_of(curves(cost_unit="min"), "loss", cost="min").cost_unit == "min"
     assert params_of(THREE, "loss").shown == ("loss", "test", "accuracy")
     env = curves_env("toy", table=THREE, objective="loss", held_out=["test"])
     assert env.reward_bounds.tolist() == [[-20.0, 0.0]]
@@ -73,6 +71,7 @@ WORDS: list[tuple[dict[str, Any], str]] = [
         {"held_out": ("tests",)},
         "metric must be one of loss, test, accuracy in table toy/curves, got 'tests', did you mean 'test'?",
     ),
+    ({"table": curves(cost_unit="min"), "cost": "x"}, "cost must be one of min, epochs, evaluations, got 'x'"),
     ({"workers": 0}, "workers must be an int >= 1, got 0"),
     ({"budget": "all"}, "budget must be one of auto, None or a number > 0, got 'all'"),
     ({"budget": 0}, "budget must be None or a finite number > 0 (s), got 0"),
@@ -92,17 +91,10 @@ def test_defaults_of_arguments_are_resolved() -> None:
     name, objective = "nmtlc/swen", "log_perplexity"
     for env in (curves_env(name, objective=objective), curves_envs(1, name, objective=objective)):
         p = params_of(env.table, objective)
-        assert env.table.name == name
-        assert (env.cost_unit, env.workers, env.budget) == (env.table.cost_unit, 1, p.budget)
+        assert (env.table.name, env.cost_unit, env.workers, env.budget) == (name, env.table.cost_unit, 1, p.budget)
         assert env.levels.tolist() == env.table.levels.tolist()
         env.reset(seed=0)
     assert "held_out" not in env.step(np.array([[0, 0]]))[-1]
-
-
-def test_errors_of_units_name_argument_and_rule() -> None:
-    with raises("cost must be one of min, epochs, evaluations, got 'x'"):
-        params_of(curves(cost_unit="min"), "loss", cost="x")
-    assert params_of(curves(cost_unit="min"), "loss", cost="min").cost_unit == "min"
 
 
 def test_the_truth_is_the_mean_of_the_repeats() -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from hpo_envs.core.engines.curves.params import COST_HIGH
 from hpo_envs.tables.table import STATUSES, Table
-from tests.helpers import raises
+from tests.helpers import raises, started
 from tests.hpo_envs.core.engines.curves.model import (
     LEVELS,
     ONE,
@@ -31,10 +31,8 @@ def test_the_scalar_form_equals_a_simple_model(setting: str) -> None:
     for seed, episode in ((3, 1), (None, 2)):
         model.begin(seed or 3, episode)
         observation, info = env.reset(seed=seed)
-        assert env.unwrapped.np_random_seed == 3
-        assert env.budget == pytest.approx(model.limit)
-        assert env.levels.tolist() == model.t.levels[model.grid].tolist()
-        assert observation.dtype == np.float32
+        assert (env.unwrapped.np_random_seed, env.budget) == (3, pytest.approx(model.limit))
+        assert (env.levels.tolist(), observation.dtype) == (model.t.levels[model.grid].tolist(), np.float32)
         assert observation == pytest.approx(np.array(model.last), rel=1e-6, abs=1e-7)
         assert (info["table"], info["sha256"]) == (model.t.name, model.t.provenance.sha256)
         assert info["action_mask"].tolist() == [1] * (ROWS + len(model.grid))
@@ -120,12 +118,10 @@ def test_any_split_costs_same_and_returns_same(row: int, splits: list[int], seed
         assert out[-1]["cost"] >= 0
     last = often.step([row, target])
     spent += last[-1]["cost"]
-    assert spent == pytest.approx(info["cost"], rel=1e-12)
-    assert last[1] == reward
+    assert (spent, last[1]) == (pytest.approx(info["cost"], rel=1e-12), reward)
     for key in ("metrics", "held_out", "status", "reached", "best"):
         assert last[-1][key] == info[key]
-    assert often.total_cost == pytest.approx(one.total_cost, rel=1e-12)
-    assert often.best == one.best
+    assert (often.total_cost, often.best) == (pytest.approx(one.total_cost, rel=1e-12), one.best)
     assert often.best_held_out == one.best_held_out
 
 
@@ -144,8 +140,7 @@ def test_the_first_of_equal_rows_is_the_best() -> None:
 
 
 def test_very_first_cell_stays_best_after_worse_one() -> None:
-    envs = gym.make_vec("NASBenchNLP-wikitext2-v0", num_envs=1).unwrapped
-    envs.reset(seed=0)
+    envs = started(gym.make_vec("NASBenchNLP-wikitext2-v0", num_envs=1).unwrapped)
     losses = [envs.step(np.array([[row, 0]])) and envs.best_held_out["test_loss"].tolist() for row in (0, 104)]
     assert losses[0] == losses[1]  # row 0 is trained once, row 104 diverges
 

@@ -27,8 +27,7 @@ def test_candidates_grow_with_budget_and_keep_their_order() -> None:
     small, large = params(budget=10), params(budget=100)
     assert (small.actions, large.actions) == (FEWEST, EACH * 100)
     assert np.array_equal(small.candidates, large.candidates[:FEWEST])
-    assert params(candidates=7).actions == 7
-    assert params(budget=30.0, budget_unit="cost").actions == FEWEST
+    assert (params(candidates=7).actions, params(budget=30.0, budget_unit="cost").actions) == (7, FEWEST)
     assert params(budget=None).budget == FEWEST
     trained = FunctionParams.of(example.train_epochs, SPACE, candidates=7, epochs=3)
     assert (trained.steps, params(candidates=7).steps) == (21, None)
@@ -47,11 +46,8 @@ def test_box_and_candidates_stand_for_same_configurations() -> None:
 
 
 def test_hash_says_which_search_it_is() -> None:
-    digests = {
-        params(**k).table.provenance.sha256 for k in ({}, {"candidate_seed": 1}, {"goal": "min"}, {"budget": 60})
-    }
-    assert len(digests) == 4
-    assert params().table.provenance.sha256 == params(actions="box").table.provenance.sha256
+    made = {params(**k).table.provenance.sha256 for k in ({}, {"candidate_seed": 1}, {"goal": "min"}, {"budget": 60})}
+    assert (len(made), params().table.provenance.sha256) == (4, params(actions="box").table.provenance.sha256)
 
 
 def test_budget_has_unit_of_its_own() -> None:

@@ -72,8 +72,7 @@ def test_errors_of_tables_and_metrics_name_argument_and_rule() -> None:
     for given in (3, (), [1], "nmthpo/zhen"):
         with raises(f"table must be a Table, got {given!r}"):
             load_tables((), given)
-    assert load_tables((), ONE) == (ONE,)
-    assert load_tables((), [ONE, TWO]) == (ONE, TWO)
+    assert (load_tables((), ONE), load_tables((), [ONE, TWO])) == ((ONE,), (ONE, TWO))
     for objective, message in (
         ((), "objective must name at least one of score, seconds, got ()"),
         ("scor", "objective must be one of score, seconds, got 'scor', did you mean 'score'?"),
@@ -106,14 +105,9 @@ def test_prepared_arrays() -> None:
     p = params_of((ONE, TWO), ["score"], "evaluations")
     assert p.rewards is params_of((tiny(), TWO), ("score",), "evaluations").rewards
     assert p.rewards is not params_of((TWO, ONE), ("score",), "evaluations").rewards
-    assert p.objectives == ("score",)
-    assert p.labels == ("one", "two")
-    assert p.repeats.tolist() == [2, 2, 2, 2, 2, 1] * 2
-    assert p.repeats.dtype == np.int64
-    assert (p.rows, p.max_repeats, p.cost_unit) == (6, 2, "evaluations")
-    assert p.budget == 12.0
-    assert p.low.tolist() == [0.0]
-    assert p.high.tolist() == [10.0]
+    assert (p.objectives, p.labels, p.repeats.tolist()) == (("score",), ("one", "two"), [2, 2, 2, 2, 2, 1] * 2)
+    assert (p.repeats.dtype, p.rows, p.max_repeats, p.cost_unit) == (np.int64, 6, 2, "evaluations")
+    assert (p.budget, p.low.tolist(), p.high.tolist()) == (12.0, [0.0], [10.0])
     assert p.metrics[11].tolist() == [0.0, 100.0]  # never measured: the worst
     assert [STATUSES[code] for code in p.status[[0, 7, 11]]] == ["ok", "truncated", "failed"]
     for array in (p.metrics, p.rewards, p.costs, p.templates, p.status, p.repeats):
@@ -121,16 +115,13 @@ def test_prepared_arrays() -> None:
     seconds = params_of((ONE,), "score", "seconds")
     assert seconds.cost_unit == "s"
     usual = LookupParams.of((), table=ONE, objective="score", cost="seconds").budget
-    assert usual == 20.0 * seconds.costs.mean()
-    assert seconds.observation_space.high[5] == 100.0
+    assert (usual, seconds.observation_space.high[5]) == (20.0 * seconds.costs.mean(), 100.0)
     assert params_of((ONE,), "score", "s").observation_space.high[5] == np.float32(1e9)
     space = params_of((ONE,), ("seconds", "score"), "evaluations").observation_space
     assert space.low.tolist() == [0, 0, 0, 0, -100, 0, 0, -100, 0, 0]
-    assert space.high.tolist() == [1, 1, 1, 1, 0, 10, 1, 0, 10, 1]
-    assert space.dtype == np.float32
+    assert (space.high.tolist(), space.dtype) == ([1, 1, 1, 1, 0, 10, 1, 0, 10, 1], np.float32)
     unnamed = tiny(metrics=(METRICS[0], dataclasses.replace(METRICS[1], unit="")), cost_unit="evaluations")
-    assert params_of((unnamed,), "score", "seconds").cost_unit == "seconds"
-    assert ByHash(ONE) == ByHash(tiny())
+    assert (params_of((unnamed,), "score", "seconds").cost_unit, ByHash(ONE)) == ("seconds", ByHash(tiny()))
     assert ByHash(ONE) != ByHash(TWO)
     assert ByHash(ONE) != ONE
     natural = configs_of(SPACE)(ONE.configs)
