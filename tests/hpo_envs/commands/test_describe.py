@@ -26,8 +26,7 @@ def test_describe_id_of_every_family(env_id: str, capsys: pytest.CaptureFixture[
     name, spec = env_id, SPECS[env_id]
     assert main.main(["describe", f"hpo_envs:{name}", "--json"]) == 0
     facts = json.loads(capsys.readouterr().out, parse_constant=lambda x: pytest.fail(f"{x} is no JSON"))
-    assert facts["id"] == name
-    assert [t["name"] for t in facts["tables"]] == list(SPECS[name].tables)
+    assert (facts["id"], [t["name"] for t in facts["tables"]]) == (name, list(SPECS[name].tables))
     for described in facts["tables"]:
         table = model.table(described["name"]) if spec.surrogate else store.load(described["name"])
         assert (described["kind"], described["sha256"]) == (kind_of(spec), table.provenance.sha256)
@@ -58,11 +57,7 @@ def test_list_shows_every_id_and_what_answers_it(empty: Path, capsys: pytest.Cap
         "hpo-envs fetch steplaw": [i for i in SPECS if i.startswith("StepLaw")],
     }
     assert sorted(name for some in rows for name, _ in some) == sorted(SPECS)
-    assert {name for name, kind in rows[0] if kind == "surrogate"} == {
-        "CharHPO-v0",
-        "FIESTA-gaussian-v0",
-        "TableHPO-v0",
-    }
+    assert {n for n, kind in rows[0] if kind == "surrogate"} == {"CharHPO-v0", "FIESTA-gaussian-v0", "TableHPO-v0"}
     assert main.main(["list", "--json"]) == 0
     listed = json.loads(capsys.readouterr().out)
     assert [r["id"] for r in listed] == list(SPECS)
@@ -81,8 +76,7 @@ def test_list_shows_every_agent(capsys: pytest.CaptureFixture[str]) -> None:
     for name, row in rows.items():
         e = agents.entry(name)
         assert (row["summary"], row["extra"]) == (e.summary, e.extra)
-        assert agents.entry(row["algorithm"]).target == e.target
-        assert tuple(row["works_on"]) == e.supports
+        assert (agents.entry(row["algorithm"]).target, tuple(row["works_on"])) == (e.target, e.supports)
     assert main.main(["list", "--agents"]) == 0
     lines = {line.split()[0]: line for line in capsys.readouterr().out.splitlines() if line}
     assert set(rows) < set(lines)

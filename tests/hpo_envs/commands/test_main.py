@@ -36,9 +36,7 @@ def error_of(capsys: pytest.CaptureFixture[str], *words: str) -> str:
 
 
 @pytest.mark.parametrize("name", main.COMMANDS)
-def test_help_of_every_command_has_examples_that_parse(
-    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_help_of_every_command_has_examples_that_parse(name: str, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     assert main.main([name, "--help"]) == 0
     out = capsys.readouterr().out
     assert f"usage: hpo-envs {name}" in out
@@ -59,9 +57,7 @@ def test_help_and_version_are_printed(capsys: pytest.CaptureFixture[str]) -> Non
     whole = capsys.readouterr().out
     words = " ".join(whole.split())  # help wraps at the terminal's width
     assert all(f" {name} {summary}" in words for name, summary in main.COMMANDS.items())
-    assert main.main([]) == 0
-    assert capsys.readouterr().out == whole
-    assert main.main(["--version"]) == 0
+    assert (main.main([]), capsys.readouterr().out, main.main(["--version"])) == (0, whole, 0)
     assert capsys.readouterr().out == f"hpo-envs {hpo_envs.__version__}\n"
 
 
@@ -114,20 +110,17 @@ def test_too_little_memory_is_refused_before_work_begins(tmp_path: Path) -> None
     assert not [*tmp_path.iterdir()]
 
 
-def test_running_out_of_memory_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    def fail(args: Any) -> int:
-        raise MemoryError
-
-    monkeypatch.setattr(importlib.import_module("hpo_envs.commands.list"), "run", fail)
-    assert "out of memory" in error_of(capsys, "list")
-
-
-def test_too_few_threads_are_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(  # the second is what the interpreter raises at the limit of processes
+    "error, said", [(MemoryError(), "out of memory"), (RuntimeError("can't start new thread"), "ulimit -u")]
+)
+def test_too_little_memory_and_too_few_threads_are_one_line(
+    error: Any, said: str, monkeypatch: Any, capsys: Any
+) -> None:
     def fail(_: Any) -> int:
-        raise RuntimeError("can't start new thread")  # what the interpreter raises at the limit of processes
+        raise error
 
     monkeypatch.setattr(importlib.import_module("hpo_envs.commands.list"), "run", fail)
-    assert "ulimit -u" in error_of(capsys, "list")
+    assert said in error_of(capsys, "list")
 
 
 def test_ctrl_c_is_quiet(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -137,8 +130,7 @@ def test_ctrl_c_is_quiet(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
         raise KeyboardInterrupt
 
     monkeypatch.setattr(fetch, "run", run)
-    assert main.main(["fetch"]) == 130
-    assert capsys.readouterr() == ("", "")
+    assert (main.main(["fetch"]), capsys.readouterr()) == (130, ("", ""))
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
@@ -207,9 +199,7 @@ def test_defaults_of_tune_are_those_of_the_function() -> None:
     assert {name: parsed[name] for name in names} == {name: given[name].default for name in names}
 
 
-def test_help_of_compare_has_defaults_of_studies(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_help_of_compare_has_defaults_of_studies(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     monkeypatch.setattr(study, "SEEDS", 71)
     monkeypatch.setattr(study, "SUBSAMPLE", 0.37)
     main.main(["compare", "--help"])

@@ -126,8 +126,7 @@ def test_tune_searches_and_resumes(words: list[str], capsys: pytest.CaptureFixtu
     assert f"4 evaluations of {FUNCTION} by auto (box-bo), 0 without a score; best: score" in capsys.readouterr().out
     assert main([*words, "--budget", "6", "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)
-    assert facts["evaluations"] == 6
-    assert set(facts["metrics"]) == {"score"}
+    assert (facts["evaluations"], set(facts["metrics"])) == (6, {"score"})
 
 
 def test_mistakes_are_named(words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -138,9 +137,6 @@ def test_mistakes_are_named(words: list[str], tmp_path: Path, capsys: pytest.Cap
     words[1] = "tests.hpo_envs.tuning.helpers:trian"
     assert main(words) == 2
     assert "function must be importable as module:name" in capsys.readouterr().err
-
-
-AGENT = "hpo_envs.agents.random:RandomSearch"
 
 
 def test_a_missing_folder_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

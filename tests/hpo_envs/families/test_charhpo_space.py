@@ -11,6 +11,7 @@ from hpo_envs.tables import store
 from hpo_envs.tables.datasets.charhpo import build as charhpo
 from hpo_envs.tables.datasets.charhpo import model
 from hpo_envs.tables.datasets.charhpo.space import action_of
+from tests.helpers import started
 
 
 def make(**kwargs: Any) -> Any:
@@ -19,18 +20,15 @@ def make(**kwargs: Any) -> Any:
 
 def test_there_are_24_sweeps_and_space() -> None:
     ids = [s for s in SPECS.values() if s.family == "CharHPO"]
-    assert len(ids) == 25
-    assert {s.tables for s in ids[:24]} == {(name,) for name in charhpo.NAMES}
+    assert (len(ids), {s.tables for s in ids[:24]}) == (25, {(name,) for name in charhpo.NAMES})
     env = gym.make("CharHPO-g2p-arm_e-transformer-v0")
-    assert env.action_space.n == 200
-    assert env.unwrapped.budget == 20
+    assert (env.action_space.n, env.unwrapped.budget) == (200, 20)
     with pytest.raises(ValueError, match="lang must be one of arm_e, dut, geo, hun for g2p, got 'alb'"):
         gym.make("CharHPO-g2p-dut-lstm-v0", lang="alb")
 
 
 def test_runtime_can_be_cost_or_objective() -> None:
-    env = gym.make("CharHPO-inflection-rom-lstm-v0", cost="runtime", budget=20_000)
-    env.reset(seed=0)
+    env = started(gym.make("CharHPO-inflection-rom-lstm-v0", cost="runtime", budget=20_000))
     spent, steps, terminated = 0.0, 0, False
     while not terminated:
         _, _, terminated, _, info = env.step(steps)
@@ -38,8 +36,7 @@ def test_runtime_can_be_cost_or_objective() -> None:
         spent, steps = spent + info["cost"], steps + 1
     assert env.unwrapped.cost_unit == "s"
     assert spent >= 20_000 > spent - info["cost"]
-    both = gym.make("CharHPO-inflection-rom-lstm-v0", objective=("accuracy", "runtime")).unwrapped
-    both.reset(seed=0)
+    both = started(gym.make("CharHPO-inflection-rom-lstm-v0", objective=("accuracy", "runtime")).unwrapped)
     _, reward, *_, info = both.step(3)
     assert reward.tolist() == [info["metrics"]["accuracy"], -info["metrics"]["runtime"]]
 
@@ -48,8 +45,7 @@ def test_rows_of_its_tables_get_same_answers() -> None:
     for name in charhpo.NAMES[::5]:
         task, lang, architecture = charhpo.parts(name)
         t = model.table(name)
-        envs = gym.make_vec("CharHPO-v0", num_envs=200, task=task, lang=lang, architecture=architecture)
-        envs.reset(seed=0)
+        envs = started(gym.make_vec("CharHPO-v0", num_envs=200, task=task, lang=lang, architecture=architecture))
         actions = np.array([action_of(t.space, t.config(row)) for row in range(200)])
         _, rewards, *_, info = envs.step(actions)
         for h in t.space:
@@ -84,8 +80,7 @@ def test_reset_draws_or_takes_task() -> None:
     }
     envs = gym.make_vec("CharHPO-v0", num_envs=5, architecture="lstm")
     _, info = envs.reset(seed=0, options={"lang": "dut"})
-    assert set(info["lang"]) == {"dut"}
-    assert set(info["architecture"]) == {"lstm"}
+    assert (set(info["lang"]), set(info["architecture"])) == ({"dut"}, {"lstm"})
 
 
 @pytest.mark.parametrize(
@@ -115,15 +110,13 @@ def test_noise_is_function_of_configuration() -> None:
     for k in range(20):
         action = np.full(16, -0.9 + 0.09 * k, np.float32)
         first, again = noisy.step(action), noisy.step(action)
-        assert first[1] == again[1]
-        assert first[4]["metrics"] == again[4]["metrics"]
+        assert (first[1], first[4]["metrics"]) == (again[1], again[4]["metrics"])
         differ += first[1] != smooth.step(action)[1]
     assert differ > 5  # the others are at the top, where noise is less than a word
 
 
 def test_action_of_rejects_what_is_outside() -> None:
-    env = make(architecture="lstm").unwrapped
-    env.reset(seed=0)
+    env = started(make(architecture="lstm").unwrapped)
     for config, message in (
         ({"batch": 16}, "got 'batch', did you mean 'batch_size'"),
         ({"batch_size": 17}, "batch_size must be one of .*, got 17"),

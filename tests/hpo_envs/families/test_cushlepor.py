@@ -9,13 +9,13 @@ from scipy import stats
 
 from hpo_envs.tables import hlepor, store
 from hpo_envs.tables.datasets.cushlepor import build as cushlepor
+from tests.helpers import started
 
 ID = "CushLEPOR-ted-ende-v0"
 
 
 def step(action, **kwargs):
-    env = gym.make(ID, **kwargs)
-    env.reset(seed=0)
+    env = started(gym.make(ID, **kwargs))
     return env.unwrapped.step(action)
 
 
@@ -28,8 +28,7 @@ def test_corners_of_published_box():
 
 def test_wide_box_is_logarithmic():
     middle = step(np.zeros(6, np.float32), bounds="wide")[4]["config"]
-    assert middle["alpha"] == pytest.approx(1.0)
-    assert middle["n"] == 4
+    assert (middle["alpha"], middle["n"]) == (pytest.approx(1.0), 4)
     mine = step(np.zeros(6, np.float32), bounds={"alpha": (0, 2), "n": (3, 3)})[4]["config"]
     assert (mine["alpha"], mine["n"], mine["beta"]) == (1.0, 3, 5.5)
 
@@ -73,11 +72,9 @@ def test_rewards_see_no_held_out_document():
     values[test, 0, 0, 0] = 1 - values[test, 0, 0, 0]
     changed = replace(table, values=values, provenance=replace(table.provenance, sha256=""))
     one = step(np.zeros(6, np.float32))
-    other = gym.make(ID, table=changed)
-    other.reset(seed=0)
+    other = started(gym.make(ID, table=changed))
     two = other.step(np.zeros(6, np.float32))
-    assert one[1] == two[1]
-    assert one[4]["metrics"] == two[4]["metrics"]
+    assert (one[1], one[4]["metrics"]) == (two[1], two[4]["metrics"])
     assert one[4]["held_out"]["pearson"] == pytest.approx(-two[4]["held_out"]["pearson"])
 
 
@@ -85,10 +82,6 @@ def test_documents_can_be_held_out_by_name():
     a = step(np.zeros(6, np.float32), held_out=("talk.1",))[4]
     b = step(np.zeros(6, np.float32), held_out=("talk.3", "talk.4", "talk.5", "talk.6"))[4]
     assert a["held_out"] == pytest.approx(b["metrics"], rel=1e-9)
-    with pytest.raises(ValueError, match="document in held_out must be one of .*, got 'talk.2', did you mean"):
-        gym.make(ID, held_out=("talk.2",))
-    with pytest.raises(ValueError, match="must leave a document to train on"):
-        gym.make(ID, held_out=tuple(f"talk.{i}" for i in (1, 3, 4, 5, 6)))
 
 
 def test_users_file_is_task(tmp_path):
@@ -101,14 +94,12 @@ def test_users_file_is_task(tmp_path):
     assert "held_out" not in info
     assert 0.9 < reward <= 1
     assert info["metrics"]["system_pearson"] == 0.0  # one system: nothing to correlate
-    envs = gym.make_vec(ID, num_envs=2, table=cushlepor.from_tsv(path))
-    envs.reset(seed=0)
+    envs = started(gym.make_vec(ID, num_envs=2, table=cushlepor.from_tsv(path)))
     assert envs.step(np.zeros((2, 6)))[1] == pytest.approx([reward] * 2)
 
 
 def test_presets_as_actions():
-    env = gym.make(ID).unwrapped
-    env.reset(seed=0)
+    env = started(gym.make(ID).unwrapped)
     for name in ("default", "cushlepor-psqm-zh-en"):
         config = env.step(env.action_of(name))[4]["config"]
         assert [config[k] for k in hlepor.NAMES] == pytest.approx(hlepor.preset(name).vector(), rel=1e-6)
@@ -117,8 +108,7 @@ def test_presets_as_actions():
 
 
 def test_many_settings_in_one_call_are_scored_in_chunks():
-    envs = gym.make_vec(ID, num_envs=150, budget=None)
-    envs.reset(seed=0)
+    envs = started(gym.make_vec(ID, num_envs=150, budget=None))
     envs.action_space.seed(0)
     actions = envs.action_space.sample()
     _, rewards, *_, info = envs.step(actions)
@@ -147,14 +137,6 @@ def test_many_settings_in_one_call_are_scored_in_chunks():
 def test_invalid_arguments_are_rejected(kwargs, message):
     with pytest.raises(ValueError, match=message):
         gym.make(ID, **{**kwargs})
-
-
-def test_default_setting_on_measured_table():
-    env = gym.make(ID).unwrapped
-    env.reset(seed=0)
-    _, reward, *_, info = env.step(env.action_of("default"))
-    assert (round(reward, 3), round(info["held_out"]["pearson"], 3)) == (0.181, 0.155)
-    assert info["metrics"]["skill"] < 0
 
 
 def test_news_of_2020_has_labels_of_two_kinds():

@@ -4,7 +4,6 @@ from typing import Any
 
 import gymnasium as gym
 import numpy as np
-import pytest
 
 
 def make(task: str, **kwargs: Any) -> Any:
@@ -35,17 +34,3 @@ def test_gaussian_arms_are_gaussian() -> None:
     env = make("gaussian", budget=4000, means=(0.5, 0.7), deviations=(0.01, 0.03))
     x = pulls(env, [1] * 4000)
     assert stats.kstest((np.array(x) - 0.7) / 0.03, "norm").pvalue > 1e-3
-
-
-@pytest.mark.parametrize(
-    ("task", "kwargs", "message"),
-    [
-        ("tdsa8", {"objective": "f2"}, "objective must be one of f1, got 'f2'"),
-        ("gaussian", {"means": (0.5,)}, "means must be at least two finite numbers"),
-        ("gaussian", {"means": (0.5, 0.99)}, "bounds must be 8.5 deviations away from every mean"),
-        ("gaussian", {"deviations": -1.0}, "deviations must be a number >= 0"),
-    ],
-)
-def test_bad_arguments_name_rule_and_value(task: str, kwargs: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        make(task, **kwargs)

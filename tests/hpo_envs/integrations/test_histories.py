@@ -27,8 +27,7 @@ def test_runs_on_several_tables_come_back_with_candidates_and_the_history_that_a
     assert [(h.agent, h.seed) for h in found] == [(r.header["agent"], r.seed) for r in runs]
     for h, r in zip(found, runs, strict=True):
         table = store.load(ids[r.header["env"]])
-        assert h.table == table.name
-        assert len(h.features) == len(table) // 2
+        assert (h.table, len(h.features)) == (table.name, len(table) // 2)
         assert np.array_equal(h.features[h.actions], table.features[r.actions].astype(np.float32))
         assert np.array_equal(h.rewards, r.rewards)
         assert np.array_equal(h.costs, r.costs)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from hpo_envs import wrappers
-from tests.helpers import ROOT
+from tests.helpers import ROOT, started
 
 jax = pytest.importorskip("jax", reason="extra jax is not installed")
 
@@ -68,8 +68,7 @@ def test_rewards_costs_and_ends_equal_those_of_the_environments_bit_for_bit() ->
 
 def test_observations_are_those_of_candidate_sets() -> None:
     env_id, features = "CharHPO-g2p-hun-lstm-v0", ("observed", "history")
-    env = wrappers.CandidateObservation(gym.make(env_id, budget=8), 200, features)
-    env.reset(seed=0)
+    env = started(wrappers.CandidateObservation(gym.make(env_id, budget=8), 200, features))
     order = env.rule._picked[0]
     batch = ours.export([(env_id, {"budget": 8})])
     state = ours.reset(batch, jax.random.key(0), 8)

@@ -41,8 +41,7 @@ def test_runs_are_episodes_of_minari(
     runs = run(agent, env_id, range(3), env_kwargs={"budget": 5, **kwargs})
     to_minari(runs, "hpo/some-v0", author="somebody", data_format=data_format)
     found = minari.load_dataset("hpo/some-v0")
-    assert found.storage.metadata["data_format"] == data_format
-    assert found.total_episodes == 3
+    assert (found.storage.metadata["data_format"], found.total_episodes) == (data_format, 3)
     assert found.total_steps == sum(len(r) for r in runs)
     live = gym.make(env_id, **({"budget": 5} | kwargs))
     for episode, r in zip(found.iterate_episodes(), runs, strict=True):
@@ -58,8 +57,7 @@ def test_runs_are_episodes_of_minari(
             observation, *_ = live.step(action)
         assert np.array_equal(episode.observations[-1], observation)
     again = found.recover_environment()
-    assert again.spec.id == env_id
-    assert again.action_space == live.action_space
+    assert (again.spec.id, again.action_space) == (env_id, live.action_space)
     assert again.unwrapped.budget == live.unwrapped.budget
     first = seeds_of(env_id, 0)[0]
     assert found.recover_environment(eval_env=True).spec.to_json() == again.spec.to_json()

@@ -37,8 +37,7 @@ def test_stable_baselines3_takes_adapter() -> None:
         _, rewards, dones, infos = adapter.step_wait()
         total += rewards
     assert dones.all()
-    assert infos[0]["episode"]["l"] == 20
-    assert infos[0]["episode"]["r"] == pytest.approx(float(total[0]), rel=1e-5)
+    assert (infos[0]["episode"]["l"], infos[0]["episode"]["r"]) == (20, pytest.approx(float(total[0]), rel=1e-5))
     assert infos[0]["terminal_observation"][-1] == 0.0
     wrong = gym.make_vec("NMTHPO-v0", num_envs=2)
     with pytest.raises(ValueError, match="autoreset_mode=AutoresetMode.SAME_STEP"):
@@ -91,8 +90,7 @@ def test_attributes_are_set_where_they_are() -> None:
     inner = gym.make_vec("NMTHPO-v0", num_envs=2, autoreset_mode=AutoresetMode.SAME_STEP)
     envs = SB3VecEnv(vector.HistoryObservation(inner, 2))
     envs.set_attr("budget", 3.0)
-    assert inner.budget == 3.0
-    assert envs.get_attr("budget") == [3.0, 3.0]
+    assert (inner.budget, envs.get_attr("budget")) == (3.0, [3.0, 3.0])
     envs.set_attr("note", "mine", [0, 1])
     assert envs.get_attr("note", 0) == ["mine"]
     with pytest.raises(ValueError, match=r"indices must be all, .*, got \[1\]"):
@@ -120,5 +118,4 @@ def test_videos_of_batch(tmp_path: Any) -> None:
     for row in range(3):
         recorder.step(np.full(6, row))
     recorder.close()
-    assert [p.suffix for p in tmp_path.iterdir()] == [".mp4"]
-    assert envs.render().shape == (2 * 480, 2 * 640, 3)
+    assert ([p.suffix for p in tmp_path.iterdir()], envs.render().shape) == ([".mp4"], (2 * 480, 2 * 640, 3))

@@ -40,11 +40,7 @@ def test_checks_of_scikit_learn_pass(kind: Any, estimator: Any, name: str) -> No
 
 def test_results_are_those_of_searches_of_scikit_learn(tmp_path: Path) -> None:
     pipeline = make_pipeline(StandardScaler(), SVC())
-    space = {
-        "svc__C": loguniform(1e-3, 1e3),
-        "svc__gamma": (1e-4, 1.0, "log"),
-        "standardscaler": [MinMaxScaler(), None],
-    }
+    space = {"svc__C": loguniform(1e-3, 1e3), "svc__gamma": (1e-4, 1, "log"), "standardscaler": [MinMaxScaler(), None]}
     space |= {"svc__degree": randint(2, 4)}
     given: dict[str, Any] = {"random_state": 1, "cv": KFold(3, shuffle=True), "n_jobs": 2, "return_train_score": True}
     with parallel_config("threading"):
@@ -54,8 +50,7 @@ def test_results_are_those_of_searches_of_scikit_learn(tmp_path: Path) -> None:
     assert {"mean_fit_time", "std_test_score", "split2_train_score", "rank_test_score"} <= results.keys()
     assert results["rank_test_score"][search.best_index_] == 1
     assert search.best_score_ == results["mean_test_score"].max() > 0.8
-    assert search.predict(X).shape == Y.shape
-    assert search.best_estimator_["svc"].C == search.best_params_["svc__C"]
+    assert (search.predict(X).shape, search.best_estimator_["svc"].C) == (Y.shape, search.best_params_["svc__C"])
     tuned = load(tmp_path)
     assert [e.metrics["score"] for e in tuned] == results["mean_test_score"].tolist()
     assert {e.config["svc__degree"] for e in tuned} <= {2, 3}

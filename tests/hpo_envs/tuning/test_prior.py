@@ -26,8 +26,7 @@ def test_frames_tables_and_earlier_searches() -> None:
     frame["score"], frame["other"] = [0.1, 0.2, 0.3], 1
     known = source(frame, params(goal="min"))
     assert known.rewards.tolist() == [[-0.1], [-0.2]]  # 7.0 is outside
-    assert known.features[:, 0].tolist() == [0.25, 0.5]
-    assert known.features.shape == (2, 4)
+    assert (known.features[:, 0].tolist(), known.features.shape) == ([0.25, 0.5], (2, 4))
     table = user.from_frame(frame[:2].drop(columns="other"), "score", "max")
     known = source(table, params())  # rows in the table's order
     assert dict(zip(known.features[:, 0].tolist(), known.rewards[:, 0].tolist(), strict=True)) == {0.25: 0.1, 0.5: 0.2}
@@ -36,23 +35,6 @@ def test_frames_tables_and_earlier_searches() -> None:
     assert again.rewards[:, 0].tolist() == [e.metrics["score"] for e in tuned]
     assert np.abs(again.features).max() <= 1.0
     assert source(again, params()) is again
-
-
-def test_studies_of_optuna() -> None:
-    optuna = pytest.importorskip("optuna")
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
-    study = optuna.create_study(direction="maximize")
-    study.add_trial(
-        optuna.trial.create_trial(
-            params={"x": 0.5, "kind": "bad"},
-            distributions={
-                "x": optuna.distributions.FloatDistribution(0, 1),
-                "kind": optuna.distributions.CategoricalDistribution(["good", "bad"]),
-            },
-            value=3.0,
-        )
-    )
-    assert source(study, params()).rewards.tolist() == [[3.0]]
 
 
 @pytest.mark.parametrize(
@@ -114,8 +96,7 @@ def test_known_bests_are_evaluated_first_and_moved_into_space(tmp_path: Path) ->
         tuned = tune(helpers.train, space, budget=6, sources=[tmp_path, frame], progress=False)
     old = sorted(load(tmp_path), key=lambda e: -e.score)
     expected = {**old[0].config, "x": min(old[0].config["x"], 0.25), "new": 1.0}
-    assert [e.given for e in tuned] == [True] * 4 + [False] * 2
-    assert tuned.evaluations[0].config == expected
+    assert ([e.given for e in tuned], tuned.evaluations[0].config) == ([True] * 4 + [False] * 2, expected)
     assert tuned.evaluations[1].config == {"x": 0.2, "kind": "bad", "new": 1.0}
     assert tuned.evaluations[3].config == {"x": 0.25, "kind": "good", "depth": 3, "new": 1.0}
     assert tuned.header["picked"] == "box-bo"

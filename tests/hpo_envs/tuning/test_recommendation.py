@@ -42,8 +42,7 @@ def test_recommended_is_better_than_luckiest_draw() -> None:
 def test_finalists_are_confirmed_within_budget(tmp_path: Path) -> None:
     tuned = noisy(0, goal="min", confirm=3, out=tmp_path).result
     repeats = [e.repeats for e in tuned]
-    assert len(tuned) == 24
-    assert repeats[:15] == [-1] * 15
+    assert (len(tuned), repeats[:15]) == (24, [-1] * 15)
     assert sorted(repeats[15:].count(n) for n in {*repeats[15:]}) == [3, 3, 3]
     for e in tuned.evaluations[15:]:
         assert e.config == tuned.evaluations[e.repeats].config

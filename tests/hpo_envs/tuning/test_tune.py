@@ -168,8 +168,7 @@ def test_regret_is_of_what_user_knows_and_else_scores_are_raw(tmp_path: Path) ->
         tune(helpers.train, helpers.SPACE, out=tmp_path / name, **known, **given)
     raw, scaled = (next(iter(record.runs_of(tmp_path / name))) for name in ("raw", "known"))
     best = np.maximum.accumulate(raw.rewards)
-    assert scaled.rewards.tolist() == raw.rewards.tolist()
-    assert (regret.raw(raw), regret.raw(scaled)) == (True, False)
+    assert (scaled.rewards.tolist(), regret.raw(raw), regret.raw(scaled)) == (raw.rewards.tolist(), True, False)
     assert regret.after(raw).tolist() == (-best).tolist()
     assert regret.after(scaled) == pytest.approx(np.clip((1.0 - best) / 0.5, 0.0, 1.0))
 
@@ -318,11 +317,8 @@ print(len(tuned))
 @pytest.mark.hostile
 def test_two_searches_in_folder_without_file_locks_are_one(tmp_path: Path) -> None:
     (tmp_path / "script.py").write_text(WITHOUT_LOCKS)
-    command = [sys.executable, "script.py"]
-    both = [
-        subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        for _ in range(2)
-    ]
+    command, pipe = [sys.executable, "script.py"], subprocess.PIPE
+    both = [subprocess.Popen(command, cwd=tmp_path, stdout=pipe, stderr=pipe, text=True) for _ in range(2)]
     results = [p.communicate() for p in both]
     assert sorted(p.returncode for p in both) == [0, 1], results
     assert any("out must be a folder that no other process tunes in" in errors for _, errors in results)
@@ -337,13 +333,10 @@ def test_record_that_no_search_writes_is_refused_before_it_is_written(tmp_path: 
         search.end(1, status="ok", rewards=[1.0])
     assert (tmp_path / record.NAME).read_bytes() == before
     (tmp_path / record.NAME).write_bytes(before[:-9] + b"?" + before[-8:])
-    assert main(["tune", "--salvage", str(tmp_path)]) == 0
-    assert len(record.SearchRecord(tmp_path).ended) == 2
+    assert (main(["tune", "--salvage", str(tmp_path)]), len(record.SearchRecord(tmp_path).ended)) == (0, 2)
 
 
-def test_result_is_shown_although_function_replaces_output(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_result_is_shown_although_function_replaces_output(tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     code = "import sys\ndef silent(config):\n    sys.stdout = None\n    return config['x']\n"

@@ -53,8 +53,7 @@ def test_frame_keeps_names_apart() -> None:
     space = {"x": (0.0, 1.0), "number": (5.0, 6.0)}
     tuned = tune(returned, space, objective="seconds", agent="random", budget=2, progress=False)
     frame = tuned.to_frame()
-    assert frame["number"].tolist() == [0, 1]
-    assert frame["status"].tolist() == ["ok", "ok"]
+    assert (frame["number"].tolist(), frame["status"].tolist()) == ([0, 1], ["ok", "ok"])
     assert (frame["seconds"] > 0).all()
     for name in ("x", "config.number"):
         assert frame[name].tolist() == [e.config[name.removeprefix("config.")] for e in tuned]
@@ -66,8 +65,7 @@ def test_frame_keeps_names_apart() -> None:
 def test_the_search_is_plotted(tuned: Tuned) -> None:
     pytest.importorskip("matplotlib").use("Agg")
     axes = tuned.plot()
-    assert (axes.get_xlabel(), axes.get_ylabel()) == ("evaluations", "score")
-    assert len(axes.lines) == 2
+    assert (axes.get_xlabel(), axes.get_ylabel(), len(axes.lines)) == ("evaluations", "score", 2)
 
 
 def charts_of(text: str) -> Any:
@@ -134,9 +132,7 @@ def test_numbers_that_are_few_or_say_little(tmp_path: Path, capsys: pytest.Captu
 
 
 def test_importance_of_many_evaluations_is_from_sample(tmp_path: Path) -> None:
-    tuned = tune(
-        lambda c: c["x"] - c["y"], {"x": (0.0, 1.0), "y": (0.0, 9.0)}, budget=300, agent="random", out=tmp_path
-    )
+    tuned = tune(lambda c: c["x"] - c["y"], {"x": (0.0, 1.0), "y": (0, 9.0)}, budget=300, agent="random", out=tmp_path)
     page = tuned.report().read_text(encoding="utf-8")
     assert "From 256 of the 300 successes, drawn at random." in page
     assert re.search(r'scope="row">y</th><td[^>]*>0\.9', page)

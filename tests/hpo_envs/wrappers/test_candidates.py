@@ -14,6 +14,7 @@ from hpo_envs import wrappers
 from hpo_envs.agents.models.candidate_set import GROUPS
 from hpo_envs.benchmarks import tasks
 from hpo_envs.benchmarks.tasks import pools
+from tests.helpers import started
 
 EVERY = tuple(GROUPS)
 
@@ -91,8 +92,7 @@ def test_what_cannot_be_shown_is_refused() -> None:
 
 
 def test_training_defaults_add_up_to_the_best_normalised_reward() -> None:
-    env = wrappers.for_training(gym.make("NMTHPO-zhen-v0", budget=5), 64)
-    env.reset(seed=0)
+    env = started(wrappers.for_training(gym.make("NMTHPO-zhen-v0", budget=5), 64))
     best = sum(env.step(action)[1] for action in (3, 40, 8))
     table = env.unwrapped.table.values[:, 0, -1, 0]
     assert np.isclose((table - table.min()) / np.ptp(table), best).any()
@@ -120,11 +120,9 @@ def test_sampled_tasks_leave_languages_out_and_end_together() -> None:
 
 
 def test_functions_alone_are_tasks_without_end() -> None:
-    envs = tasks.make_vec(64, families=(), candidates=24)
-    envs.reset(seed=0)
+    envs = started(tasks.make_vec(64, families=(), candidates=24))
     first = envs.candidates().x
-    assert envs.single_action_space.n == 24
-    assert envs.pools == []
+    assert (envs.single_action_space.n, envs.pools) == (24, [])
     envs.reset()
     assert not np.array_equal(first, envs.candidates().x)
 

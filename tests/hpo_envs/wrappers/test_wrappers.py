@@ -15,6 +15,7 @@ import hpo_envs.wrappers as scalar
 import hpo_envs.wrappers.vector as vector
 from hpo_envs.tables import store
 from hpo_envs.testing.rules import same
+from tests.helpers import started
 
 Wrap = Callable[[Any], Any]
 BOTH: dict[str, tuple[Wrap, Wrap]] = {
@@ -73,8 +74,7 @@ def test_batched_equals_scalar(name: str, spec_id: str, mode: AutoresetMode) -> 
     observation, _ = envs.reset(seed=5)
     for i, env in enumerate(singles):
         assert same(env.reset(seed=5 + i)[0], observation[i])
-        assert env.observation_space == envs.single_observation_space
-        assert env.action_space == envs.single_action_space
+        assert (env.observation_space, env.action_space) == (envs.single_observation_space, envs.single_action_space)
     ended = [False] * 3
     for _ in range(18):
         actions = envs.action_space.sample()
@@ -85,8 +85,7 @@ def test_batched_equals_scalar(name: str, spec_id: str, mode: AutoresetMode) -> 
                 one_obs, one_reward, one_end = env.reset()[0], 0.0, False
             else:
                 one_obs, one_reward, one_end, _, _ = env.step(actions[i])
-            assert one_reward == reward[i]
-            assert one_end == terminated[i]
+            assert (one_reward, one_end) == (reward[i], terminated[i])
             if one_end and mode is AutoresetMode.SAME_STEP:
                 assert same(one_obs, info["final_obs"][i])
                 one_obs = env.reset()[0]
@@ -172,43 +171,26 @@ def test_policy_cannot_see_what_regret_reward_knows() -> None:
         assert all(same(a, b) for a, b in zip(views[0], view, strict=True))
 
 
-def test_hyperparameter_actions_meet_every_row_exactly() -> None:
-    env = scalar.HyperparameterAction(gym.make("NMTHPO-zhen-v0", budget=None))
+@pytest.mark.parametrize("wrapper", [scalar.HyperparameterAction, scalar.ContinuousAction])
+def test_actions_of_wrappers_meet_every_row_exactly(wrapper: Any) -> None:
+    env = started(wrapper(gym.make("NMTHPO-zhen-v0", budget=None)))
     table = env.unwrapped.table
-    env.reset(seed=0)
-    for config in table.configs[::7]:
-        action = [np.unique(c).tolist().index(v) for c, v in zip(table.configs.T, config, strict=True)]
-        _, _, _, _, info = env.step(np.array(action))
-        assert tuple(info["config"].values()) == tuple(config)
-
-
-def test_continuous_actions_meet_every_row_exactly() -> None:
-    env = scalar.ContinuousAction(gym.make("NMTHPO-zhen-v0", budget=None))
-    table = env.unwrapped.table
-    env.reset(seed=0)
+    grid = np.stack([np.unique(column, return_inverse=True)[1] for column in table.configs.T], axis=1)
+    actions = grid if wrapper is scalar.HyperparameterAction else (2 * table.features - 1).astype(np.float32)
     for row in range(0, len(table), 5):
-        _, _, _, _, info = env.step((2 * table.features[row] - 1).astype(np.float32))
+        _, _, _, _, info = env.step(actions[row])
         assert tuple(info["config"].values()) == tuple(table.configs[row])
 
 
-@pytest.mark.parametrize("action", [np.zeros(5), "x", np.full(6, np.nan)])
-def test_invalid_actions_of_wrappers_are_rejected(action: Any) -> None:
-    env = scalar.ContinuousAction(gym.make("NMTHPO-zhen-v0"))
-    envs = vector.ContinuousAction(gym.make_vec("NMTHPO-zhen-v0", num_envs=1))
-    env.reset(seed=0), envs.reset(seed=0)
-    with pytest.raises(ValueError, match=r"actions must be numbers of shape \(1, 6\)"):
-        env.step(action)
-    with pytest.raises(ValueError, match=r"actions must be numbers of shape \(1, 6\)"):
-        envs.step(np.asarray(action)[None])
-
-
-def test_actions_beyond_bound_are_set_to_it() -> None:
-    env = scalar.ContinuousAction(gym.make("NMTHPO-zhen-v0"))
-    envs = vector.ContinuousAction(gym.make_vec("NMTHPO-zhen-v0", num_envs=1))
-    env.reset(seed=0), envs.reset(seed=0)
+def test_invalid_actions_of_wrappers_are_rejected_and_those_beyond_bound_set_to_it() -> None:
+    env = started(scalar.ContinuousAction(gym.make("NMTHPO-zhen-v0")))
+    envs = started(vector.ContinuousAction(gym.make_vec("NMTHPO-zhen-v0", num_envs=1)))
+    for action in (np.zeros(5), "x", np.full(6, np.nan)):
+        for step, each in ((env.step, action), (envs.step, np.asarray(action)[None])):
+            with pytest.raises(ValueError, match=r"actions must be numbers of shape \(1, 6\)"):
+                step(each)
     inside, outside = env.step(np.full(6, 1.0)), env.step(np.full(6, 2.0))
-    assert inside[4]["config"] == outside[4]["config"]
-    assert (inside[4]["clipped"], outside[4]["clipped"]) == (False, True)
+    assert (inside[4]["config"], inside[4]["clipped"], outside[4]["clipped"]) == (outside[4]["config"], False, True)
     assert [envs.step(np.full((1, 6), x))[4]["clipped"].tolist() for x in (1.0, -3.0)] == [[False], [True]]
 
 

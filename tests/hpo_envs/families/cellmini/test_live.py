@@ -8,13 +8,12 @@ import pytest
 
 pytest.importorskip("torch")
 
-from hpo_envs.benchmarks.study.scheduler import conduct
-from hpo_envs.benchmarks.study.study import from_data
 from hpo_envs.families.cellmini import live
 from hpo_envs.families.training.process import Trainer
 from hpo_envs.tables import cells, store
 from hpo_envs.tables.cells.grammar import END, actions_of
 from hpo_envs.tables.datasets.cellmini import build, cost
+from tests.helpers import started
 
 CELL = cells.EXAMPLES["GRU"]
 KEY = cells.key(CELL)
@@ -45,8 +44,7 @@ def complete(env: Any, cell: Any = CELL) -> Any:
 
 
 def test_complete_cell_is_trained_and_said_what_table_would_say(asked: list[Any]) -> None:
-    env: Any = gym.make("CellMiniLive-v0", seed=1, budget=2)
-    env.reset(seed=0)
+    env = started(gym.make("CellMiniLive-v0", seed=1, budget=2))
     *_, first = env.step(actions_of(CELL)[0])
     assert (first["cost"], first["spent"], first["finished"], asked) == (0.0, 0.0, False, [])
     env.reset(seed=0)
@@ -54,8 +52,7 @@ def test_complete_cell_is_trained_and_said_what_table_would_say(asked: list[Any]
     assert asked == [{"cell": KEY, "seed": 1, "epochs": 15}]
     assert reward == -info["metrics"]["validation_loss"] == -3.0 / 15
     assert set(info["metrics"]) == {m.name for m in build.METRICS} - set(build.HELD_OUT) | {"seconds"}
-    assert info["held_out"]["test_loss"] == 5.0 / 15
-    assert info["curve"].tolist() == [3.0 / e for e in range(1, 16)]
+    assert (info["held_out"]["test_loss"], info["curve"].tolist()) == (5.0 / 15, [3.0 / e for e in range(1, 16)])
     assert info["cost"] == pytest.approx(15 * cost.epoch(cells.canonical(CELL)))
     assert (info["spent"], info["status"], info["source"], info["key"]) == (1.0, "ok", "measured", KEY)
     assert (observation[-1], terminated) == (0.5, False)
@@ -68,26 +65,22 @@ def test_complete_cell_is_trained_and_said_what_table_would_say(asked: list[Any]
 def test_trainings_without_result_have_worst_reward_and_cost(
     asked: list[Any], seed: int, status: str, curve: list[float], error: str
 ) -> None:
-    env: Any = gym.make("CellMiniLive-v0", seed=seed)
-    env.reset(seed=0)
+    env = started(gym.make("CellMiniLive-v0", seed=seed))
     _, reward, _, _, info = complete(env)
-    assert (info["status"], reward, info["error"]) == (status, -50.0, error)
-    assert info["curve"][:3].tolist() == curve
+    assert (info["status"], reward, info["error"], info["curve"][:3].tolist()) == (status, -50.0, error, curve)
     assert info["cost"] > 0
     assert info["spent"] == 1.0
 
 
 def test_illegal_move_is_no_training(asked: list[Any]) -> None:
-    env: Any = gym.make("CellMiniLive-v0")
-    env.reset(seed=0)
+    env = started(gym.make("CellMiniLive-v0"))
     _, reward, _, _, info = env.step(np.array([END, 5, 0, 0]))
     assert (reward, info["status"], info["cost"], info["spent"], asked) == (-50.0, "failed", 0.0, 1.0, [])
     assert info["error"].startswith("hidden")
 
 
 def test_batched_form_says_same(asked: list[Any]) -> None:
-    env: Any = gym.make("CellMiniLive-v0", seed=8)
-    env.reset(seed=0)
+    env = started(gym.make("CellMiniLive-v0", seed=8))
     envs: Any = gym.make_vec("CellMiniLive-v0", 2, seed=8)
     envs.reset(seed=[0, 1])
     for action in actions_of(CELL):
@@ -96,17 +89,6 @@ def test_batched_form_says_same(asked: list[Any]) -> None:
     for name in ("cost", "spent", "error", "status", "finished"):
         assert both[name][1] == one[name], name
     assert both["metrics"]["seconds"][0] == one["metrics"]["seconds"]
-
-
-def test_study_is_rejected_where_its_trainings_take_more_than_was_agreed_to(asked: list[Any], tmp_path: Any) -> None:
-    environments = [{"id": "CellMiniLive-v0", "budget": 3}]
-    study = from_data({"environments": environments, "agents": ["random", "regularized-evolution"], "seeds": 1})
-    each = 3 * 15 * cost.mean()
-    with pytest.raises(ValueError, match=r"trainings of a study must take .* \(--yes\), got about .* h of one core"):
-        conduct(study, tmp_path, most=1.5 * each)
-    outcome = conduct(study, tmp_path, most=2.5 * each)
-    assert (outcome.made, outcome.errors) == (2, {})
-    assert len(asked) <= 6
 
 
 @pytest.mark.parametrize("wrong", [{"seed": -1}, {"epochs": 0}, {"seconds": 0}])
@@ -118,8 +100,7 @@ def test_arguments_are_checked(wrong: dict[str, Any]) -> None:
 def test_one_epoch_of_row_trained_again_is_what_table_has() -> None:
     table = store.load(build.TABLE)
     row = int(np.nanargmin(table.cost[:, 0, 0]))
-    env: Any = gym.make("CellMiniLive-v0", epochs=1)
-    env.reset(seed=0)
+    env = started(gym.make("CellMiniLive-v0", epochs=1))
     *_, info = complete(env, cells.Cell.from_text(table.keys[row]))
     stored = table.values[row, 0, 0]
     for name in ("validation_loss", "train_loss", "parameters"):

@@ -14,6 +14,7 @@ from hpo_envs.benchmarks.study.study import Study, from_data
 from hpo_envs.families.charmini import live
 from hpo_envs.families.training.process import Trainer
 from hpo_envs.tables.datasets.charmini import build, cost
+from tests.helpers import started
 
 ANSWER = {"correct": 150, "errors": 400, "nll": 1.5, "loss": 2.0, "test_correct": 1, "test_errors": 9}
 ANSWER |= {"parameters": 1000, "seconds": 3.0}
@@ -34,8 +35,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
 
 
 def test_step_trains_and_says_what_table_would(asked: list[Any]) -> None:
-    env: Any = gym.make("CharMiniLive-eng-lstm-v0", seed=2)
-    env.reset(seed=0)
+    env = started(gym.make("CharMiniLive-eng-lstm-v0", seed=2))
     _, reward, _, _, info = env.step(np.zeros(16, np.float32))
     ((of, epochs, folder),) = asked
     config = of["config"]
@@ -43,21 +43,18 @@ def test_step_trains_and_says_what_table_would(asked: list[Any]) -> None:
     assert reward == info["metrics"]["accuracy"] == 40.0
     assert set(info["metrics"]) == {m.name for m in build.METRICS} - set(build.HELD_OUT) | {"seconds"}
     assert info["cost"] == pytest.approx(20 * cost.epoch("lstm", config))
-    assert config["scheduler"] == "reduceonplateau"
-    assert env.action_space.shape == (16,)
+    assert (config["scheduler"], env.action_space.shape) == ("reduceonplateau", (16,))
 
 
 def test_divergence_is_status_and_worst_reward(asked: list[Any]) -> None:
-    env: Any = gym.make("CharMiniLive-eng-transformer-v0", objective="phoneme_error_rate")
-    env.reset(seed=0)
+    env = started(gym.make("CharMiniLive-eng-transformer-v0", objective="phoneme_error_rate"))
     _, reward, _, _, info = env.step(np.ones(16, np.float32))
     assert (info["status"], reward) == ("diverged", -200.0)
     assert info["cost"] > 0
 
 
 def test_epochs_go_on_from_checkpoint_and_pay_what_is_new(asked: list[Any], tmp_path: Path) -> None:
-    env: Any = gym.make("CharMiniLiveLC-eng-lstm-v0", candidates=8, checkpoints=tmp_path)
-    env.reset(seed=0)
+    env = started(gym.make("CharMiniLiveLC-eng-lstm-v0", candidates=8, checkpoints=tmp_path))
     infos = [env.step(np.array([1, epoch]))[-1] for epoch in (1, 4, 0)]
     assert [request[1] for request in asked] == [2, 5]
     assert asked[0][2] == asked[1][2] != None  # noqa: E711
@@ -92,13 +89,3 @@ def test_what_episode_is_expected_to_take(asked: list[Any]) -> None:
 def test_arguments_are_checked(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=f"{next(iter(wrong))} must be"):
         live.CharMiniLiveEnv(**wrong)
-
-
-def test_missing_torch_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    import importlib.util
-    import sys
-
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(ModuleNotFoundError, match=r'trainings need torch: pip install "hpo_envs\[live\]"'):
-        live.CharMiniLiveEnv()

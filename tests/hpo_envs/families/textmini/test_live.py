@@ -8,6 +8,7 @@ import pytest
 from hpo_envs.families.textmini import live
 from hpo_envs.families.training.process import Trainer
 from hpo_envs.tables.datasets.textmini import LABELS, build, tasks
+from tests.helpers import started
 
 LABEL = next(label for label in LABELS if label.endswith("-joint"))
 TASK = LABEL.partition("-")[0]
@@ -37,8 +38,7 @@ def action(env: Any, lowercase: bool) -> Any:
 
 
 def test_step_trains_on_whole_resample(asked: list[Any]) -> None:
-    env = live.TextMiniLiveEnv(TASK, "joint", repeat=1)
-    env.reset(seed=0)
+    env = started(live.TextMiniLiveEnv(TASK, "joint", repeat=1))
     _, reward, _, _, info = env.step(action(env, lowercase=False))
     ((of, fidelity),) = asked
     assert (of["task"], of["model"], of["repeat"], of["fidelity"], fidelity) == (TASK, "joint", 1, 2, 3)
@@ -49,8 +49,7 @@ def test_step_trains_on_whole_resample(asked: list[Any]) -> None:
 
 
 def test_failure_is_worst_reward(asked: list[Any]) -> None:
-    env = live.TextMiniLiveEnv(TASK, "joint", objective="inference")
-    env.reset(seed=0)
+    env = started(live.TextMiniLiveEnv(TASK, "joint", objective="inference"))
     assert env.step(action(env, lowercase=True))[1] == -1000.0
 
 

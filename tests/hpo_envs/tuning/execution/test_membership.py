@@ -93,8 +93,7 @@ def test_processes_take_turns_and_see_pending_evaluations(tmp_path: Path) -> Non
             one.tell(trial, helpers.train(trial.config))
         told.join()
     tuned = load(tmp_path)
-    assert sorted(e.ended for e in tuned) == list(range(12))
-    assert len({str(e.config) for e in tuned}) == 12
+    assert (sorted(e.ended for e in tuned), len({str(e.config) for e in tuned})) == (list(range(12)), 12)
 
 
 def test_process_that_was_thought_dead_does_not_evaluate_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -142,9 +141,7 @@ def test_search_of_one_process_is_not_joined_while_it_runs(tmp_path: Path, monke
     monkeypatch.setattr(membership, "BEAT", 0.1)
     with Search({"x": (0.0, 1.0)}, out=tmp_path, budget=2) as search:
         search.tell(search.ask(), 0.5)
-        with pytest.raises(
-            ValueError, match="whose processes all join, got .*, where one tunes alone: begin the search w"
-        ):
+        with pytest.raises(ValueError, match="whose processes all join, got .*, where one tunes alone: begin the"):
             Search({"x": (0.0, 1.0)}, out=tmp_path, budget=2, join=True)
     with Search({"x": (0.0, 1.0)}, out=tmp_path, budget=2, join=True) as search:
         search.tell(search.ask(), 0.5)

@@ -35,8 +35,7 @@ def test_program_is_tuned_and_resumed(tmp_path: Path, capsys: pytest.CaptureFixt
     for budget in ("4", "6"):
         assert main(["tune", "--command", command, *given, "--budget", budget, "--workers", "2"]) == 0
     tuned = load(out)
-    assert len(tuned) == 6
-    assert [e.metrics["loss"] for e in tuned] == [e.config["x"] for e in tuned]
+    assert (len(tuned), [e.metrics["loss"] for e in tuned]) == (6, [e.config["x"] for e in tuned])
     assert {(e.config["kind"], e.metrics["given"]) for e in tuned} == {("a", 7.0), ("b", 4.0)}
     program(tmp_path, body.replace("'end'", "'changed'"))
     assert main(["tune", "--command", command, *given, "--budget", "7"]) == 2
@@ -87,9 +86,7 @@ def alive(file: Path) -> bool:
     """Return whether the process whose id is in a file is alive."""
     deadline = time.monotonic() + 20.0
     while time.monotonic() < deadline:
-        state = subprocess.run(
-            ["ps", "-o", "stat=", "-p", file.read_text()], capture_output=True, text=True, check=False
-        )
+        state = subprocess.run(["ps", "-o", "stat=", "-p", file.read_text()], capture_output=True, text=True)
         if state.stdout.strip()[:1] in ("", "Z"):
             return False
         time.sleep(0.05)

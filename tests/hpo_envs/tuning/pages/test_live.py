@@ -77,8 +77,7 @@ def test_page_follows_running_search(live: LivePage, folder: Path) -> None:
         assert "Running: 1" in text
         assert "Best: score 0.875" in text
         before = (folder / "evaluations.journal").read_bytes()
-        assert get(live)[2] == text
-        assert (folder / "evaluations.journal").read_bytes() == before
+        assert (get(live)[2], (folder / "evaluations.journal").read_bytes()) == (text, before)
 
 
 @pytest.mark.hostile
@@ -99,21 +98,15 @@ def test_clients_that_disconnect_or_send_nonsense_print_nothing(
 
 @pytest.mark.hostile
 def test_strangers_get_nothing(live: LivePage, folder: Path) -> None:
-    assert live.server_address[0] == "127.0.0.1"
-    assert get(live, Host="localhost:1")[0] == 200
-    assert get(live, Host="rebound.example")[0] == 403
-    assert get(live, "/../evaluations.journal")[0] == 404
+    assert (live.server_address[0], get(live, Host="localhost:1")[0]) == ("127.0.0.1", 200)
+    assert (get(live, Host="rebound.example")[0], get(live, "/../evaluations.journal")[0]) == (403, 404)
     assert get(live, method="POST")[0] == 501
     if socket.has_dualstack_ipv6():
         for server in serving(LivePage(folder, host="::1")):
             assert server.url == f"http://[::1]:{server.server_address[1]}/"
             assert [get(server)[0], get(server, Host="rebound.example")[0]] == [200, 403]
     for server in serving(LivePage(folder, host="0.0.0.0")):
-        assert [get(server, path)[0] for path in ("/", "/?token=x", f"/?{urlsplit(server.url).query}")] == [
-            403,
-            403,
-            200,
-        ]
+        assert [get(server, p)[0] for p in ("/", "/?token=x", f"/?{urlsplit(server.url).query}")] == [403, 403, 200]
     with pytest.raises(ValueError, match="folder must be that of a search, got"):
         LivePage(folder / "none")
 

@@ -43,15 +43,12 @@ def test_derivatives_are_right():
     for tensor in given:
         tensor.requires_grad_()
     graph, start = Graph(EVERY), torch.from_numpy(states)
-    assert torch.autograd.gradcheck(
-        lambda x, *weights: Unrolled.apply(graph, x, start, *weights)[0], given, fast_mode=True
-    )
+    assert torch.autograd.gradcheck(lambda x, *w: Unrolled.apply(graph, x, start, *w)[0], given, fast_mode=True)
 
 
 def test_what_needs_no_hidden_state_is_computed_at_once():
     graph = Graph(EVERY)
-    assert graph.linears == [0, 2, 8]
-    assert graph.at_once == {0}
+    assert (graph.linears, graph.at_once) == ([0, 2, 8], {0})
     one = Graph(cells.Cell.from_text("1:l0;t2;l1;p3,4:5"))
     assert (one.at_once, one.stepwise) == ({0, 2, 3}, [2, 3])
 

@@ -13,8 +13,7 @@ from hpo_envs.tables.datasets.charmini.words import LETTERS, UNKNOWN, phonemes, 
 
 def test_english_parts_are_sample_in_order():
     sizes, parts = corpus("eng")
-    assert sizes == Sizes(26, 39)
-    assert sizes.symbols == 40
+    assert (sizes, sizes.symbols) == (Sizes(26, 39), 40)
     assert {name: len(words) for name, words in parts.items()} == {"train": 1500, "development": 500, "test": 500}
     words, (word, spoken) = parts["development"], sample()[1500]
     assert "".join(LETTERS[i] for i in words.letters[0, : words.spelled[0]]) == word
@@ -26,8 +25,7 @@ def test_english_parts_are_sample_in_order():
 def test_letters_beyond_alphabet_are_unknown_letter():
     parts = {"train": [("ab", ("x",)), ("b", ("y", "x"))], "test": [("cbd", ("x", "y", "z"))]}
     sizes, encoded_parts = encoded(parts, "ab" + UNKNOWN, ("x", "y", "z"))
-    assert sizes == Sizes(3, 3)
-    assert encoded_parts["test"].letters.tolist() == [[2, 1, 2]]
+    assert (sizes, encoded_parts["test"].letters.tolist()) == (Sizes(3, 3), [[2, 1, 2]])
     assert encoded_parts["train"].letters.tolist() == [[0, 1], [1, 3]]
     assert encoded_parts["train"].phonemes.tolist() == [[0, 3], [1, 0]]
     assert encoded_parts["train"].spoken.tolist() == [1, 2]
@@ -37,8 +35,7 @@ def test_packed_symbols_come_step_by_step_and_mirror_reverses_each_sequence():
     padded = np.array([[1, 2, 9], [3, 4, 5], [6, 9, 9]])
     packed = Packed(np.array([2, 3, 1]))
     flat = packed.pack(padded)
-    assert packed.sizes == [3, 2, 1]
-    assert flat.tolist() == [3, 1, 6, 4, 2, 5]
+    assert (packed.sizes, flat.tolist()) == ([3, 2, 1], [3, 1, 6, 4, 2, 5])
     assert flat[packed.mirror].tolist() == [5, 2, 6, 4, 1, 3]
     assert np.where(packed.inside, flat[packed.place], 0).tolist() == [[3, 4, 5], [1, 2, 0], [6, 0, 0]]
 
@@ -93,8 +90,7 @@ def test_warmup_rises_in_samples_then_falls_with_root():
     for _ in range(16):
         adam.update(np.ones(1), 25)
         rates.append(adam.rate())
-    assert rates[:4] == pytest.approx([0.0025, 0.005, 0.0075, 0.01])
-    assert rates[-1] == pytest.approx(0.005)
+    assert (rates[:4], rates[-1]) == (pytest.approx([0.0025, 0.005, 0.0075, 0.01]), pytest.approx(0.005))
 
 
 def test_plateau_longer_than_patience_reduces_rate_to_its_floor():

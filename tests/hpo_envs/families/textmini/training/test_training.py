@@ -64,9 +64,7 @@ def test_every_classifier_learns_and_repeats_itself(classifier):
     config = config_of("joint", classifier=classifier, analyzer="char", norm="l2") | {"min_frequency": 1}
     config |= {"embeddings_epochs": 16, "embeddings_rate": 0.5} if classifier == "embeddings" else {}
     made, size = ends("joint", "texts", config)
-    assert (made, size) == ends("joint", "texts", config)
-    assert made[-1][1:3] == (24, 24)
-    assert made[-1][4] == 18
+    assert ((made, size), made[-1][1:3], made[-1][4]) == (ends("joint", "texts", config), (24, 24), 18)
     assert size > 0
     # Boosting has too few texts for a split of more than five.
     assert made[-1][0] >= (12 if classifier == "boosting" else 18)
@@ -87,8 +85,7 @@ def test_texts_with_one_term_are_analysed():
         features.count("texts", config).counts[:, :1], features.count("texts", config).counts[:, :1], config
     )
     predict, size = classifiers.fit(x, np.arange(x.shape[0]) % 2, config, 3)
-    assert predict(x).shape == (x.shape[0],)
-    assert size == 2 + x.shape[0]
+    assert (predict(x).shape, size) == ((x.shape[0],), 2 + x.shape[0])
 
 
 def test_weights_are_those_of_scikit_learn():
@@ -104,8 +101,7 @@ def test_taggers_learn_and_repeat_themselves(algorithm):
     pytest.importorskip("pycrfsuite")
     config = config_of("crf", algorithm=algorithm) | {"window": 1, "iterations": 16, "min_frequency": 0, "suffixes": 2}
     made, size = ends("crf", "sentences", config)
-    assert (made, size) == ends("crf", "sentences", config)
-    assert made[-1][:3] == (20, 20, 20)
+    assert ((made, size), made[-1][:3]) == (ends("crf", "sentences", config), (20, 20, 20))
     assert size > 4
 
 
@@ -129,6 +125,5 @@ def test_models_of_sequences_learn_and_repeat_themselves(model):
     pytest.importorskip("torch")
     config = config_of(model, scheduler="none") | {"batch_size": 2, "dropout": 0.0, "learning_rate": 0.01}
     made, size = ends(model, "forms", config)
-    assert (made, size) == ends(model, "forms", config)
-    assert made[-1] == (32, 32, 32, 16, 16)
+    assert ((made, size), made[-1]) == (ends(model, "forms", config), (32, 32, 32, 16, 16))
     assert size > 0
