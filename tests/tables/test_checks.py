@@ -11,8 +11,7 @@ from hpo_envs.tables.checks import BYTES, nearest, one_of, parsed, shown
 
 
 def test_nearest_suggests_names_of_same_family_first() -> None:
-    assert nearest("scroe", ("score", "scored")) == ", did you mean 'score'?"
-    assert nearest("q", ["score"]) == ""
+    assert (nearest("scroe", ("score", "scored")), nearest("q", ["score"])) == (", did you mean 'score'?", "")
     assert nearest("abcd", ["abxy"]) == ", did you mean 'abxy'?"  # half of the letters
     assert nearest("abcd", ["axyz"]) == ""
     ids = ["NMTHPO-swen-v0", "NMTLC-swen-v0", "NMTLC-ft-fren-v0"]
@@ -47,8 +46,7 @@ def test_others_are_rejected_with_what_they_are(value: Any, told: str) -> None:
 
 
 def test_values_are_shown_short() -> None:
-    assert shown("a" * 78) == repr("a" * 78)
-    assert len(shown([0] * 1000)) == 80
+    assert (shown("a" * 78), len(shown([0] * 1000))) == (repr("a" * 78), 80)
 
 
 def test_files_too_large_to_read_are_rejected_before(tmp_path: Path) -> None:

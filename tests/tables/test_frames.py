@@ -43,10 +43,8 @@ def test_frame_has_each_measurement_and_each_failed_run_once() -> None:
     assert not expected[5, 1].any()
     expected[5, 1, 0] = True  # failed before anything was measured
     at = np.nonzero(expected)
-    assert len(frame) == len(at[0])
-    assert frame["status"].tolist() == [STATUSES[code] for code in table.status[at[:2]]]
-    assert frame["key"].tolist() == [table.keys[i] for i in at[0]]
-    assert frame["repeat"].tolist() == at[1].tolist()
+    assert (len(frame), frame["status"].tolist()) == (len(at[0]), [STATUSES[code] for code in table.status[at[:2]]])
+    assert (frame["key"].tolist(), frame["repeat"].tolist()) == ([table.keys[i] for i in at[0]], at[1].tolist())
     assert frame["level"].tolist() == table.levels[at[2]].tolist()
     for j, name in enumerate(table.metric_names):
         np.testing.assert_array_equal(frame[name], table.values[at][:, j])

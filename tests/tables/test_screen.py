@@ -5,6 +5,7 @@ import json
 import sys
 import warnings
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -31,9 +32,7 @@ def test_progress_bar_goes_back_to_start_of_its_line(capsys: pytest.CaptureFixtu
     assert capsys.readouterr() == ("a\\rb\\x1b\n", "\r50%|")
 
 
-def test_what_ends_program_is_shown_escaped(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_ends_program_is_shown_escaped(capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     @screen.on()
     def main() -> None:
         raise ValueError(EVIL)

@@ -45,11 +45,9 @@ def test_table_that_does_not_ship_names_command_that_installs_it(
 
 def test_module_or_how_to_install_it() -> None:
     assert extra_module("json", "plots", "pictures") is json
-    with pytest.raises(
-        ModuleNotFoundError, match=r'^pictures need no_such: pip install "hpo_envs\[plots\]"$'
-    ) as caught:
+    with pytest.raises(ModuleNotFoundError, match=r'^pictures need no_such: pip install "hpo_envs\[plots\]"$') as said:
         extra_module("no_such.part", "plots", "pictures")
-    assert caught.value.name == "no_such"
+    assert said.value.name == "no_such"
 
 
 def test_invalid_backend_costs_pictures_only(tmp_path: Path) -> None:

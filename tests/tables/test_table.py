@@ -146,15 +146,12 @@ def test_hashes_are_these() -> None:
 
 def test_what_table_answers() -> None:
     one = tiny()
-    assert len(one) == 6
-    assert one.repeats == 2
+    assert (len(one), one.repeats) == (6, 2)
     assert type(one.repeats) is int
-    assert one.metric_names == ("score", "seconds")
-    assert one.config(4) == {"layers": 2, "optimizer": "sgd"}
+    assert (one.metric_names, one.config(4)) == (("score", "seconds"), {"layers": 2, "optimizer": "sgd"})
     assert type(one.config(4)["layers"]) is int
     first, last = one.values[3, 0, 1, 0], one.values[3, 1, 0, 0]
-    assert one.final("score")[3] == (first + last) / 2
-    assert one.final("score")[5] == one.values[5, 0, 1, 0]
+    assert (one.final("score")[3], one.final("score")[5]) == ((first + last) / 2, one.values[5, 0, 1, 0])
     assert one.final("score").dtype == np.float64
     unmeasured = dataclasses.replace(SINGLE, provenance=SOURCE)
     assert np.isnan(unmeasured.final("score")[5])
@@ -172,25 +169,18 @@ def test_what_table_answers() -> None:
     with raises("table toy/one: must have at least one row, got 0"):
         one.subset([])
     part = one.subset([4, 1], "toy/part")
-    assert (part.name, part.keys) == ("toy/part", ("e", "b"))
-    assert one.subset([1]).name == "toy/one"
+    assert (part.name, part.keys, one.subset([1]).name) == ("toy/part", ("e", "b"), "toy/one")
     for field in ("values", "cost", "configs", "features", "status"):
         assert np.array_equal(getattr(part, field), getattr(one, field)[[4, 1]], equal_nan=field != "status")
     assert part.provenance.sha256 != one.provenance.sha256
-    assert METRICS[0].sign == 1.0
-    assert METRICS[1].sign == -1.0
-    assert METRICS[0].worst == 0.0
-    assert METRICS[1].worst == 100.0
+    assert (METRICS[0].sign, METRICS[1].sign, METRICS[0].worst, METRICS[1].worst) == (1.0, -1.0, 0.0, 100.0)
 
 
 def test_defaults_of_table() -> None:
     values = np.ones((2, 3, 1, 1))
     t = Table("toy/bare", ("a", "b"), METRICS[:1], values, np.ones((2, 3, 1)), SOURCE)
-    assert t.configs.shape == (2, 0)
-    assert t.features.shape == (2, 0)
-    assert t.status.tolist() == [[0, 0, 0]] * 2
-    assert t.status.dtype == np.uint8
-    assert t.levels.tolist() == [1.0]
+    assert (t.configs.shape, t.features.shape, t.status.tolist()) == ((2, 0), (2, 0), [[0, 0, 0]] * 2)
+    assert (t.status.dtype, t.levels.tolist()) == (np.uint8, [1.0])
     assert (t.cost_unit, t.level_unit) == ("evaluations", "full training")
     for name in ("values", "cost", "configs", "features", "levels"):
         array = getattr(t, name)
@@ -209,17 +199,14 @@ def test_scales() -> None:
     assert h.scale([10.0, 100.0, 1000.0, 9.9, 1000.1, 0.0]).tolist() == pytest.approx([0, 0.5, 1, 0, 0, 0])
     assert h.scale(["100"])[0] == pytest.approx(0.5)
     linear = Hyperparameter("h", "int", 2, 4)
-    assert linear.scale([2, 3, 4, 1, 5]).tolist() == [0, 0.5, 1, 0, 0]
-    assert linear.scale(3).shape == ()
-    assert Hyperparameter("h", "int", 2, 2).scale([2, 3]).tolist() == [0, 0]
-    assert linear.natural(3.0) == 3
+    assert (linear.scale([2, 3, 4, 1, 5]).tolist(), linear.scale(3).shape) == ([0, 0.5, 1, 0, 0], ())
+    assert (Hyperparameter("h", "int", 2, 2).scale([2, 3]).tolist(), linear.natural(3.0)) == ([0, 0], 3)
     assert type(linear.natural(3.0)) is int
     assert type(h.natural(100)) is float
     assert SPACE[1].natural(2.0) == "none"
     names, features = tables.feature_matrix(SPACE, np.array([[1.0, 0.0], [2.0, 2.0]]))
     assert names == ("layers", "optimizer=adam", "optimizer=sgd", "optimizer=none")
-    assert features.tolist() == [[0, 1, 0, 0], [1, 0, 0, 1]]
-    assert features.dtype == np.float64
+    assert (features.tolist(), features.dtype) == ([[0, 1, 0, 0], [1, 0, 0, 1]], np.float64)
     assert tables.feature_matrix((), np.zeros((3, 0)))[1].shape == (3, 0)
 
 

@@ -73,13 +73,10 @@ def test_cell_that_explodes_is_larger_but_finite() -> None:
 
 
 def test_generated_cells_obey_rules_and_seed() -> None:
-    one, two = (
-        [cells.generate(rng) for _ in range(60)] for rng in (np.random.default_rng(3), np.random.default_rng(3))
-    )
+    one, two = ([cells.generate(rng) for _ in range(60)] for rng in map(np.random.default_rng, (3, 3)))
     assert one == two
     assert all(cells.accepted(c) for c in one)
-    assert {c.hidden for c in one} == {1, 2, 3}
-    assert sum(HIDDEN) == pytest.approx(1.0)
+    assert ({c.hidden for c in one}, sum(HIDDEN)) == ({1, 2, 3}, pytest.approx(1.0))
 
 
 def test_parameters_count_weights_of_three_layers() -> None:
@@ -94,8 +91,7 @@ def test_parameters_count_weights_of_three_layers() -> None:
 def test_table_2_sizes_of_conventional_cells() -> None:
     """Table 2 prints 10.9M, 9.2M and 5.73M (PTB)."""
     sizes = {n: cells.parameters(c, cells.VOCABULARY["ptb"]) for n, c in cells.EXAMPLES.items()}
-    assert round(sizes["LSTM"] / 1e6, 1) == 10.9
-    assert round(sizes["GRU"] / 1e6, 1) == 9.2
+    assert (round(sizes["LSTM"] / 1e6, 1), round(sizes["GRU"] / 1e6, 1)) == (10.9, 9.2)
     assert round(sizes["RNN"] / 1e6, 2) == 5.73
 
 
@@ -129,8 +125,7 @@ RNN = {"f": {"op": "linear", "input": ["x", "h_prev_0"]}, "h_new_0": {"op": "act
 
 def test_graphs() -> None:
     g = cells.graph(cells.EXAMPLES["LSTM"])
-    assert len(g) == 16
-    assert g.nodes["h_new_0"] == {"op": "elementwise_prod", "new": 0}
+    assert (len(g), g.nodes["h_new_0"]) == (16, {"op": "elementwise_prod", "new": 0})
     assert {d["role"] for _, _, d in cells.graph(cells.EXAMPLES["GRU"]).edges(data=True)} == {"", "z", "x", "y"}
 
 

@@ -22,8 +22,7 @@ def test_kept_checkpoints_are_those_of_the_rule() -> None:
 def test_tables_share_their_configurations_and_the_order_of_draws() -> None:
     tables = [store.load(name) for name in NAMES]
     drawn = [t.configs[np.argsort(t.source_index)] for t in tables]
-    assert len(tables) == 12
-    assert {len(t) for t in tables} == {1000}
+    assert (len(tables), {len(t) for t in tables}) == (12, {1000})
     assert all((d == drawn[0]).all() for d in drawn)
     scaled = np.sort(tables[0].features, axis=0)
     assert np.abs(scaled - np.linspace(0, 1, 1000)[:, None]).max() < 0.06  # drawn uniformly on these scales
@@ -43,8 +42,7 @@ def test_decays_have_their_natural_value_everywhere_and_the_scale_of_what_they_l
 
 
 def test_bounds_and_errors_of_complements_are_natural_values() -> None:
-    assert HALF.bounds == (0.0, 0.9999)
-    assert HALF.natural(HALF.stored(0.9)) == 0.9
+    assert (HALF.bounds, HALF.natural(HALF.stored(0.9))) == ((0.0, 0.9999), 0.9)
     with pytest.raises(ValueError, match=r"momentum must be a number in \[0, 0\.9999\], got 1\.0"):
         HALF.stored(1.0)
 

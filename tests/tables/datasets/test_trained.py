@@ -21,8 +21,7 @@ def record(task, epochs=20, status="ok", processor="a"):
 def test_records_are_packed_where_they_belong():
     arrays = PACKING.pack([record("eng-lstm-3-1"), record("eng-transformer-0-2", 4, "diverged", "b")])
     at = PACKING.place("eng-transformer-0-2")
-    assert at == (0, 1, 0, 2)
-    assert arrays["counts"][0, 0, 3, 1, 7].tolist() == [12, 300, 10, 310]
+    assert (at, arrays["counts"][0, 0, 3, 1, 7].tolist()) == ((0, 1, 0, 2), [12, 300, 10, 310])
     assert arrays["losses"][at][:5].tolist() == [[1_250_000, 2_500_000]] * 4 + [[0, 0]]
     assert (arrays["epochs"][at], arrays["status"][at], arrays["parameters"][at]) == (4, 2, 77)
     assert np.count_nonzero(arrays["epochs"]) == 2
@@ -32,8 +31,7 @@ def test_records_are_packed_where_they_belong():
 def test_packing_goes_on_from_what_ships():
     before = PACKING.pack([record("eng-lstm-0-0")])
     arrays = PACKING.pack([record("eng-lstm-0-1", processor="b")], before)
-    assert arrays["epochs"][0, 0, 0].tolist() == [20, 20, 0]
-    assert len(arrays["machines"]) == 2
+    assert (arrays["epochs"][0, 0, 0].tolist(), len(arrays["machines"])) == ([20, 20, 0], 2)
     assert before["epochs"][0, 0, 0].tolist() == [20, 0, 0]
 
 
@@ -76,5 +74,4 @@ def test_repeat_that_failed_counts_before_one_that_did_not():
     scores, costs = np.full((1, 2, 2, 1), 60.0), np.array([[[0.0, 0.0], [1.0, 2.0]]])
     made = table("t", ("a",), metrics, scores, arrays, costs, origin, **searched((), np.zeros((1, 0))))
     params = LookupParams.of(("t",), table=made, objective="score", budget=1)
-    assert params.repeats.tolist() == [2]
-    assert params.rewards.ravel().tolist() == [0.0, 60.0]
+    assert (params.repeats.tolist(), params.rewards.ravel().tolist()) == ([2], [0.0, 60.0])

@@ -88,6 +88,5 @@ def test_processes_exclude_each_other(tmp_path: Path, without: bool) -> None:
     (tmp_path / "count").write_text("0")
     script = MANY.format(path=[str(ROOT), *sys.path], folder=str(tmp_path))
     processes = [subprocess.Popen([sys.executable, "-c", script]) for _ in range(3)]
-    assert [p.wait() for p in processes] == [0, 0, 0]
-    assert (tmp_path / "count").read_text() == "45"
+    assert ([p.wait() for p in processes], (tmp_path / "count").read_text()) == ([0, 0, 0], "45")
     assert [p.name for p in tmp_path.iterdir()] == ["count"]

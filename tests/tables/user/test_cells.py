@@ -22,8 +22,7 @@ def test_text_is_numbers_if_most_of_it_is() -> None:
     made, bad = cells.column("a", of(" 1", "2", "3 ", "x", "5", "6", ""))
     assert made.choices is None
     assert made.whole
-    assert np.flatnonzero(bad).tolist() == [3]
-    assert made.values[:3].tolist() == [1, 2, 3]
+    assert (np.flatnonzero(bad).tolist(), made.values[:3].tolist()) == ([3], [1, 2, 3])
     assert np.isnan(made.values[[3, 6]]).all()
     assert cells.column("a", of("x", "y", "1"))[0].choices == ("1", "x", "y")
     assert cells.column("a", of("yes", "false", None))[0].choices == (False, True)
@@ -55,8 +54,7 @@ def test_numbers(text: str, value: Any) -> None:
 def test_none_among_numbers_is_remembered_and_can_be_choice() -> None:
     made, _ = cells.column("a", of("3", "None", "5", ""))
     assert made.none is not None
-    assert made.none.tolist() == [False, True, False, False]
-    assert made.with_none().choices == (3, 5, "none")
+    assert (made.none.tolist(), made.with_none().choices) == ([False, True, False, False], (3, 5, "none"))
     assert made.with_none().values.tolist() == [0, 2, 1, 2]
 
 

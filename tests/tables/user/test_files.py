@@ -85,8 +85,7 @@ def test_lines_are_counted_as_editor_counts_them(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text('# made by hand\nlr,note,acc\n1,"two\nlines",3\n\n2,x,4\n')
     read = files.of_path(tmp_path / "a.csv")
     assert [read.where(i) for i in range(2)] == ["line 4", "line 6"]
-    assert read["note"].tolist() == ["two\nlines", "x"]
-    assert read["lr"].tolist() == [1, 2]
+    assert (read["note"].tolist(), read["lr"].tolist()) == (["two\nlines", "x"], [1, 2])
 
 
 def test_frame_of_mixed_cells_and_levels() -> None:

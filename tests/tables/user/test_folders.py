@@ -60,9 +60,7 @@ def mlflow(at: Path, i: int, lr: float, bs: int) -> None:
 def wandb(at: Path, i: int, lr: float, bs: int) -> None:
     config = f"wandb_version: 1\n\nlr:\n  desc: null\n  value: {lr}\nbs:\n  desc: null\n  value: {bs}\n"
     put(at / f"run-{i}" / "files" / "config.yaml", config)
-    put(
-        at / f"run-{i}" / "files" / "wandb-summary.json", {"val_loss": loss(lr, bs, 2), "_runtime": 10 + i, "_step": 30}
-    )
+    put(at / f"run-{i}" / "files/wandb-summary.json", {"val_loss": loss(lr, bs, 2), "_runtime": 10 + i, "_step": 30})
     put(at / f"run-{i}" / "files" / "wandb-metadata.json", {"os": "x", "host": "h"})
 
 
@@ -77,8 +75,7 @@ def test_each_run_of_tree_is_read_once(write: Any, levels: int, tmp_path: Path) 
     table = user.from_csv(tmp_path / "runs")
     assert sorted(h.name for h in table.space) == ["bs", "lr"]
     assert all(h.log for h in table.space)
-    assert table.metrics[0].goal == "min"
-    assert table.values.shape[:3] == (12, 1, levels)
+    assert (table.metrics[0].goal, table.values.shape[:3]) == ("min", (12, 1, levels))
     found = {table.config(i)["lr"]: table.values[i, 0, -1, 0] for i in range(12)}
     assert found == pytest.approx({lr: loss(lr, bs, 2) for lr, bs in RUNS})
     assert write is not keras or any(n.startswith("oracle.json: ") for n in table.provenance.notes)
@@ -95,8 +92,7 @@ def test_states_and_times_of_mlflow(tmp_path: Path) -> None:
     table = user.from_csv(tmp_path)
     seconds = {key: table.cost[row, 0, 0] for row, key in enumerate(table.keys)}
     assert seconds == pytest.approx({f"r{i}": 2.5 + i / 1000 for i in range(1, 12)})  # r0 is still running
-    assert [table.keys[row] for row in np.flatnonzero(table.status[:, 0])] == ["r1"]
-    assert table.cost_unit == "seconds"
+    assert ([table.keys[row] for row in np.flatnonzero(table.status[:, 0])], table.cost_unit) == (["r1"], "seconds")
 
 
 def test_other_experiment_of_folder_is_asked(tmp_path: Path) -> None:
@@ -106,8 +102,7 @@ def test_other_experiment_of_folder_is_asked(tmp_path: Path) -> None:
         put(tmp_path / f"version_{i}" / "hparams.yaml", f"depth: {i}\nsmoothing: 0.{i}\n")
         put(tmp_path / f"version_{i}" / "metrics.csv", f"epoch,step,train_nll,val_acc\n0,5,1.5,\n0,9,,0.{i}\n")
     found = user.decide(user.read(tmp_path))
-    assert [h.name for h in found.space] == ["lr", "bs"]
-    assert len(user.build(found)) == 12
+    assert ([h.name for h in found.space], len(user.build(found))) == (["lr", "bs"], 12)
     (other,) = (d for d in found.uncertain if "another experiment" in d.text)
     assert [name.partition("/")[0] for name in other.columns] == [f"version_{i}" for i in range(20, 25)]
 
@@ -151,30 +146,24 @@ def test_tables_of_document_are_joined_and_others_named(tmp_path: Path) -> None:
         tmp_path / "a.json", {"experiments": experiments, "results": results, "authors": [{"name": "a"}, {"name": "b"}]}
     )
     table = user.from_csv(tmp_path / "a.json")
-    assert [h.name for h in table.space] == ["experiment.lr", "experiment.bs"]
-    assert len(table) == 12
+    assert ([h.name for h in table.space], len(table)) == (["experiment.lr", "experiment.bs"], 12)
     assert any(n.startswith("authors: ") and "ignored" in n for n in table.provenance.notes)
 
 
-def test_lines_of_one_step_are_one_checkpoint(tmp_path: Path) -> None:
+ONE_STEP = [lambda lr, e=e: f"{e},{e},,{lr + 1 / (e + 1)}\n{e},{e},{e},\n" for e in range(3)]
+BETWEEN = [lambda lr, s=s: f"{s // 4},{s},{lr + 1 / (s + 2)},\n" for s in range(12)]
+BETWEEN += [lambda lr, e=e: f"{e},{4 * e + 3},,{lr + 1 / (e + 1)}\n" for e in range(3)]
+
+
+@pytest.mark.parametrize("lines", [ONE_STEP, BETWEEN], ids=["two lines of one step", "steps between scores"])
+def test_lines_without_score_are_no_checkpoints(lines: list[Any], tmp_path: Path) -> None:
     for i, lr in enumerate((0.1, 0.2, 0.3)):
         put(tmp_path / f"version_{i}" / "hparams.yaml", f"lr: {lr}\n")
-        lines = [f"{e},{e},,{lr + 1 / (e + 1)}\n{e},{e},{e},\n" for e in range(3)]
-        put(tmp_path / f"version_{i}" / "metrics.csv", "epoch,step,train_loss,val_loss\n" + "".join(lines))
+        head = "epoch,step,train_loss,val_loss\n"
+        put(tmp_path / f"version_{i}" / "metrics.csv", head + "".join(line(lr) for line in lines))
     table = user.from_csv(tmp_path, "val_loss")
-    assert table.values.shape == (3, 1, 3, 1)
+    assert (table.values.shape, np.isnan(table.values).any()) == ((3, 1, 3, 1), False)
     assert [h.name for h in table.space] == ["lr"]
-
-
-def test_steps_between_scores_are_left_out(tmp_path: Path) -> None:
-    for i, lr in enumerate((0.1, 0.2, 0.3)):
-        put(tmp_path / f"version_{i}" / "hparams.yaml", f"lr: {lr}\n")
-        steps = [f"{s // 4},{s},{lr + 1 / (s + 2)},\n" for s in range(12)]
-        scores = [f"{e},{4 * e + 3},,{lr + 1 / (e + 1)}\n" for e in range(3)]
-        put(tmp_path / f"version_{i}" / "metrics.csv", "epoch,step,train_loss,val_loss\n" + "".join(steps + scores))
-    table = user.from_csv(tmp_path, "val_loss")
-    assert table.values.shape == (3, 1, 3, 1)
-    assert not np.isnan(table.values).any()
 
 
 def test_snapshot_of_ax_has_its_metrics(tmp_path: Path) -> None:
@@ -210,8 +199,7 @@ def test_curves_and_configurations_of_sacred(tmp_path: Path) -> None:
         put(tmp_path / str(i) / "run.json", run)
     assert ("result",) in [d.columns for d in user.decide(user.read(tmp_path)).uncertain]
     table = user.from_csv(tmp_path, drop=["result"])
-    assert sorted(h.name for h in table.space) == ["bs", "lr", "opt.name"]
-    assert table.values.shape == (12, 1, 3, 1)
+    assert (sorted(h.name for h in table.space), table.values.shape) == (["bs", "lr", "opt.name"], (12, 1, 3, 1))
     expected = sorted(loss(lr, bs, e) for lr, bs in RUNS for e in range(3))
     assert sorted(table.values.ravel()) == pytest.approx(expected)
 

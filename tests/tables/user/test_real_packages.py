@@ -18,8 +18,7 @@ def loss(lr: float, layers: int, step: int) -> float:
 
 def check(table: Any, levels: int) -> None:
     """All six configurations with their own losses; columns that only describe a run are no hyperparameters."""
-    assert sorted(h.name for h in table.space) == ["layers", "lr"]
-    assert table.values.shape[:3] == (6, 1, levels)
+    assert (sorted(h.name for h in table.space), table.values.shape[:3]) == (["layers", "lr"], (6, 1, levels))
     assert table.metrics[0].goal == "min"
     for row in range(6):
         config = table.config(row)

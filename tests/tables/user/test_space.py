@@ -23,8 +23,7 @@ def test_plain_dicts() -> None:
     assert (width.kind, width.values) == ("int", (32, 64, 128))
     assert (optimizer.kind, optimizer.values) == ("categorical", ("sgd", "adam"))
     assert momentum.condition == ("optimizer", ("sgd",)) == nesterov.condition
-    assert data.values == ("small",)
-    assert space_of((lr, layers)) == (lr, layers)
+    assert (data.values, space_of((lr, layers))) == (("small",), (lr, layers))
     assert space_of({"x": [1e-3, 1.0, "log"], "y": {"low": 1, "high": 9, "step": 4}}) == (
         Hyperparameter("x", "float", 1e-3, 1.0, True),
         Hyperparameter("y", "int", 1.0, 9.0, False, (1, 5, 9)),

@@ -19,7 +19,7 @@ from hpo_envs.commands.main import main
 from hpo_envs.tables import user
 from hpo_envs.tables.frames import natural
 from hpo_envs.tables.table import STATUSES
-from tests.helpers import ROOT
+from tests.helpers import ROOT, started
 
 HERE = Path(__file__).parent / "exports"
 
@@ -132,15 +132,13 @@ def test_export_is_read_at_first_try(
 ) -> None:
     said: list[str] = []
     table = user.from_csv(place(name, tmp_path), explain=said.append, **options)
-    assert sorted(h.name for h in table.space) == space.split()
-    assert table.values.shape[:3] == shape
+    assert (sorted(h.name for h in table.space), table.values.shape[:3]) == (space.split(), shape)
     runs = ~np.isnan(table.cost[:, :, 0])
     assert dict(collections.Counter(STATUSES[s] for s in table.status[runs])) == statuses
     assert table.cost_unit == (unit if shape[2] == 1 or unit != "evaluations" else table.level_unit)
     for sentence in sentences:
         assert sentence in "\n".join(said)
-    env = gym.make("TableHPO-v0", table=table, disable_env_checker=True)
-    env.reset(seed=0)
+    env = started(gym.make("TableHPO-v0", table=table, disable_env_checker=True))
     assert np.isfinite(env.step(0)[1])
 
 
@@ -205,18 +203,6 @@ def test_what_is_wrong_is_named(name: str, options: dict[str, Any], message: str
         user.from_csv(HERE / name, **options)
 
 
-def test_score_that_nothing_tells_must_be_named(tmp_path: Path) -> None:
-    (tmp_path / "a.csv").write_text("lr,val_acc,val_f1\n.1,.2,.3\n.2,.3,.4\n")
-    with pytest.raises(ValueError, match="--score must name the score among the columns val_acc, val_f1"):
-        user.from_csv(tmp_path / "a.csv")
-
-
-def test_dry_run_shows_columns_and_saves_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["table", "from-csv", str(HERE / "wandb_ui.csv"), "--dry-run", "--out", str(tmp_path / "a.npz")]) == 0
-    assert "score, " in capsys.readouterr().out
-    assert not list(tmp_path.iterdir())
-
-
 @pytest.mark.parametrize("name", ["ray_results", "optuna.parquet"])
 def test_command_line_takes_folders_and_parquet(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     goal = ["--goal", "max"] if "optuna" in name else []
@@ -271,8 +257,7 @@ def ray_folder(folder: Path, reports: int = 1) -> Path:
 @pytest.mark.parametrize("reports", [1, 3])
 def test_folder_of_ray_tune_has_run_for_each_trial(tmp_path: Path, reports: int) -> None:
     table = user.from_csv(ray_folder(tmp_path, reports), score="loss")
-    assert sorted(h.name for h in table.space) == ["layers", "lr"]
-    assert table.values.shape[:3] == (6, 1, reports)
+    assert (sorted(h.name for h in table.space), table.values.shape[:3]) == (["layers", "lr"], (6, 1, reports))
     assert collections.Counter(STATUSES[s] for s in table.status[:, 0]) == {"ok": 4, "failed": 2}
     assert table.metrics[0].goal == "min"
     assert "accuracy: measured, not set" in table.provenance.notes
@@ -290,8 +275,7 @@ def test_metric_that_is_same_in_all_runs_is_not_guessed_to_be_score(tmp_path: Pa
     quality = [f"{row},{i}" for i, row in enumerate(rows)]
     (tmp_path / "mlflow.csv").write_text("\n".join([f"{head},metrics.f1", *quality]))
     table = user.from_csv(tmp_path / "mlflow.csv")
-    assert table.metric_names == ("f1",)
-    assert sorted(table.cost[:, 0, 0]) == [55.0, 56.0, 57.0, 58.0, 59.0]
+    assert (table.metric_names, sorted(table.cost[:, 0, 0])) == (("f1",), [55.0, 56.0, 57.0, 58.0, 59.0])
 
 
 @pytest.mark.parametrize("quote", [json.dumps, str], ids=["JSON", "Python"])
@@ -303,10 +287,3 @@ def test_column_of_mappings_becomes_columns(tmp_path: Path, quote: Any) -> None:
     (tmp_path / "b.csv").write_text((tmp_path / "a.csv").read_text().replace('"{', '"[{', 2).replace('"[{', '"{', 1))
     with pytest.raises(ValueError, match="b.csv: line 3, column params: must be a mapping, got "):
         user.from_csv(tmp_path / "b.csv")
-
-
-def test_scores_with_uncertainty_are_read(tmp_path: Path) -> None:
-    (tmp_path / "a.csv").write_text("lr,bleu\n.1,86.7 ± 0.3\n.2,85.1 ± 0.4\n.3,OOM\n.4,80\n")
-    table = user.from_csv(tmp_path / "a.csv")
-    assert sorted(table.values.ravel().tolist())[:3] == [80.0, 85.1, 86.7]
-    assert "bleu: numbers after ± left out" in table.provenance.notes

@@ -45,8 +45,7 @@ def test_stated_space_is_not_guessed() -> None:
     space = {h.name: to_plain(h) for h in guessed.space}
     assert space["depth"]["choices"] == [3, 5, "none"]
     fixed = from_text(TEXT, space=space)
-    assert fixed.space == guessed.space
-    assert fixed.provenance.sha256 == guessed.provenance.sha256
+    assert (fixed.space, fixed.provenance.sha256) == (guessed.space, guessed.provenance.sha256)
     space["depth"]["choices"].remove("none")
     with pytest.raises(ValueError, match="line 3, column depth: must be one of 3, 5, got 'none'"):
         from_text(TEXT, space=space)
@@ -79,20 +78,6 @@ def test_saved_table_is_table(table: Table, tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-40])
     with pytest.raises(ValueError, match="must be a table written by hpo-envs"):
         user.load(path)
-
-
-def test_failed_save_leaves_old_table(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = user.save(table)
-    before = path.read_bytes()
-
-    def full(*_: Any) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(user.os, "fsync", full)
-    with pytest.raises(OSError, match="No space left"):
-        user.save(table.subset([0, 1]), replace=True)
-    assert path.read_bytes() == before
-    assert [p.name for p in path.parent.iterdir()] == ["sweep.npz"]
 
 
 def test_replacing_table_is_seen_at_once(table: Table) -> None:

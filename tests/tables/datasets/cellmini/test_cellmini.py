@@ -42,16 +42,14 @@ def test_fields_are_those_of_epoch():
 
 
 def test_trainings_are_named_by_cell_and_seed():
-    assert PACKING.place("299-1") == (299, 1)
-    assert PACKING.complete(PACKING.pack([])) == {"": 0}
+    assert (PACKING.place("299-1"), PACKING.complete(PACKING.pack([]))) == ((299, 1), {"": 0})
 
 
 def test_text_is_beginning_of_plays():
     whole = text.text()
     assert whole.startswith("First Citizen:\nBefore we proceed any further, hear me speak.\n")
     assert len(whole) == sum(SPLITS.values()) == 100_000
-    assert hashlib.sha256(whole.encode()).hexdigest()[:16] == "caad989adf87f248"
-    assert len(text.symbols()) == 61
+    assert (hashlib.sha256(whole.encode()).hexdigest()[:16], len(text.symbols())) == ("caad989adf87f248", 61)
 
 
 def test_parts_follow_each_other():

@@ -24,8 +24,7 @@ def test_only_words_with_one_short_pronunciation_are_eligible():
 
 def test_sample_has_2500_words_and_39_phonemes():
     sample = words.sample()
-    assert len({word for word, _ in sample}) == 2500
-    assert len(words.phonemes()) == 39
+    assert (len({word for word, _ in sample}), len(words.phonemes())) == (2500, 39)
     assert all(4 <= len(word) <= 9 and 1 <= len(spoken) <= 10 for word, spoken in sample)
 
 
@@ -65,8 +64,7 @@ def test_training_words_are_first_in_order_of_hash_and_others_are_as_they_are(fi
 
 
 def test_alphabet_is_that_of_training_words_and_phonemes_are_those_of_all(files):
-    assert words.alphabet("hun") == "abcd" + words.UNKNOWN
-    assert words.phonemes("hun") == ("x", "y", "z")
+    assert (words.alphabet("hun"), words.phonemes("hun")) == ("abcd" + words.UNKNOWN, ("x", "y", "z"))
     assert words.alphabet("eng") == words.LETTERS
 
 

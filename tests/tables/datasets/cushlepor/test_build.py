@@ -4,6 +4,7 @@ import csv
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -101,10 +102,8 @@ def test_users_tsv(tmp_path):
     rows = ["Score\thypothesis\treference\tdocument", '70\tthe "mill"\tthe mill\td1', "10\ta\tb\td1", "40\t\tc\td2"]
     path.write_text("\n".join(rows) + "\n", encoding="utf-8")
     t = cushlepor.from_tsv(path)
-    assert t.name == "cushlepor/my"
-    assert t.values[:, 0, 0, 0] == pytest.approx([1.0, 0.0, 0.5])
-    assert t.values[:, 0, 0, 1].tolist() == [4, 1, 0]
-    assert t.configs[:, 3].tolist() == [0, 0, 1]
+    assert (t.name, t.values[:, 0, 0, 0]) == ("cushlepor/my", pytest.approx([1.0, 0.0, 0.5]))
+    assert (t.values[:, 0, 0, 1].tolist(), t.configs[:, 3].tolist()) == ([4, 1, 0], [0, 0, 1])
     assert cushlepor.from_tsv(path, score_range=(0, 100)).values[:, 0, 0, 0] == pytest.approx([0.7, 0.1, 0.4])
     with pytest.raises(ValueError, match=r"score_range must be .* 10.0 to 70.0, got \(20, 100\)"):
         cushlepor.from_tsv(path, score_range=(20, 100))
@@ -121,20 +120,17 @@ def test_users_tsv(tmp_path):
 
 
 def test_hold_out_takes_whole_documents():
-    assert cushlepor.hold_out(["a"] * 5) == ()
-    assert cushlepor.hold_out(["a"] * 6 + ["b"] * 2 + ["c"] * 2) == ("b", "c")
+    assert (cushlepor.hold_out(["a"] * 5), cushlepor.hold_out(["a"] * 6 + ["b"] * 2 + ["c"] * 2)) == ((), ("b", "c"))
     assert cushlepor.hold_out(["a"] * 1 + ["b"] * 9) == ("b",)
 
 
 def test_table_of_german_talks():
     """Section 8 of the data's description: 13 systems, 529 segments, five talks; correlations of the presets."""
     t = store.load(NAME)
-    assert t.values.shape[0] == 6877
-    assert (t.space[0].values or ())[0] == "Facebook-AI"
+    assert (t.values.shape[0], (t.space[0].values or ())[0]) == (6877, "Facebook-AI")
     assert t.space[1].values == ("talk.1", "talk.3", "talk.4", "talk.5", "talk.6")
     human, train = t.values[:, 0, 0, 0], t.configs[:, 3] == 0
-    assert (human == 1).sum() == 4041
-    assert (train.sum(), (~train).sum()) == (3900, 2977)
+    assert ((human == 1).sum(), train.sum(), (~train).sum()) == (4041, 3900, 2977)
     basis = hlepor.Basis(cushlepor.statistics(t))
     for name, want in {
         "default": (0.181, 0.155),
@@ -176,9 +172,7 @@ def test_news_is_built_from_labels_or_scores():
         for labels in ("mqm", "mqm-edited")
     }
     assert lengths == {"mqm": 3.0, "mqm-edited": 4.0}  # tokens of the first translation
-    assert all(
-        UNEDITED not in f for name in (NAME, "cushlepor/newstest2021-zhen-mqm") for f in cushlepor.upstream(name)
-    )
+    assert all(UNEDITED not in f for n in (NAME, "cushlepor/newstest2021-zhen-mqm") for f in cushlepor.upstream(n))
 
 
 def test_folder_is_read_without_edits_unless_asked_for(tmp_path):
@@ -219,8 +213,7 @@ def test_talks_are_not_quoted(name):
 
 def test_table_of_chinese_talks():
     b, a = (store.load(name) for name in ("cushlepor/ted-zhen", "cushlepor/ted-zhen-a"))
-    assert len(b) == 6877
-    assert b.space[1].values == ("talk.2", "talk.5", "talk.6", "talk.7", "talk.9")
+    assert (len(b), b.space[1].values) == (6877, ("talk.2", "talk.5", "talk.6", "talk.7", "talk.9"))
     train, human = b.configs[:, 3] == 0, b.values[:, 0, 0, 0]
     assert (train.sum(), (human == 1).mean()) == (3900, pytest.approx(0.5436, abs=1e-4))
     assert np.array_equal(a.values[..., :2], b.values[..., :2])
@@ -272,9 +265,7 @@ def test_scores_of_file_and_mean(tmp_path: Path, capsys: pytest.CaptureFixture[s
         (["{}", "--setting", "{}.json"], "setting must be JSON with alpha, beta, n"),
     ],
 )
-def test_errors_name_argument(
-    tmp_path: Path, words: list[str], message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_errors_name_argument(tmp_path: Path, words: list[str], message: str, capsys: Any) -> None:
     (tmp_path / "my.tsv").write_text(TSV)
     (tmp_path / "my.tsv.json").write_text("{}")
     with pytest.raises(SystemExit, match="2"):
@@ -311,8 +302,7 @@ def test_semantic_target_of_a_tiny_encoder(encoder_folder):
     found = semantic.similarities(encoder, *texts)
     vectors = encoder.encode([*texts[0], *texts[1]])
     angles = [a @ b / np.linalg.norm(a) / np.linalg.norm(b) for a, b in zip(vectors[:3], vectors[3:], strict=True)]
-    assert found == pytest.approx(np.clip(angles, 0, 1), abs=1e-6)
-    assert found[0] == pytest.approx(1.0)
+    assert (found, found[0]) == (pytest.approx(np.clip(angles, 0, 1), abs=1e-6), pytest.approx(1.0))
     segments = [Segment("A", "d", i, h, r, 0.5) for i, (h, r) in enumerate(zip(*texts, strict=True), start=1)]
     assert semantic.table(segments, "cushlepor/x", encoder).values[:, 0, 0, 0] == pytest.approx(found)
 

@@ -131,8 +131,7 @@ def test_parts_of_axis_of_n_are_equal():
     grid = np.zeros((4000, 6))
     grid[:, 2] = np.linspace(-1, 1, 4000)
     n, counts = np.unique(ParameterBox("published").natural(grid)[:, 2], return_counts=True)
-    assert n.tolist() == [1, 2, 3, 4]
-    assert counts.tolist() == [1000] * 4
+    assert (n.tolist(), counts.tolist()) == ([1, 2, 3, 4], [1000] * 4)
 
 
 def test_box_as_hyperparameters():
@@ -140,11 +139,6 @@ def test_box_as_hyperparameters():
     assert tuple(h.name for h in space) == hlepor.NAMES
     assert [(h.kind, h.low, h.high, h.log) for h in space[1:3]] == [("float", 0.1, 10.0, True), ("int", 0, 8, False)]
     assert ParameterBox({"alpha": (0, 2)}).space[0].high == 2
-
-
-def test_vector_outside_box_has_no_action():
-    with pytest.raises(ValueError, match="vector must lie in the box"):
-        ParameterBox("published").action([11.0, 1, 1, 1, 1, 1])
 
 
 def test_setting_has_same_bits_in_any_batch():
@@ -162,8 +156,7 @@ def test_corpus_is_prepared_once_for_content():
     assert agreement.prepare(replace(table), "released", None) is first
     assert agreement.prepare(table, "paper", None) is not first
     assert agreement.prepare(table, "released", ("talk.1",)).held_out == ("talk.1",)
-    assert first.documents[0] == "talk.1"
-    assert first.held_out == ("talk.5", "talk.6")
+    assert (first.documents[0], first.held_out) == ("talk.1", ("talk.5", "talk.6"))
 
 
 def test_corpus_needs_segments_and_document_to_train_on():
@@ -200,8 +193,7 @@ def texts() -> Table:
 
 def test_table_is_restored_from_its_arrays_bit_by_bit(texts: Table) -> None:
     restored = build.unpacked(packs.from_bytes(packs.to_bytes(pack.rows(texts) | pack.against(texts, "A"))), texts.name)
-    assert restored.values.tobytes() == texts.values.tobytes()
-    assert restored.keys == texts.keys
+    assert (restored.values.tobytes(), restored.keys) == (texts.values.tobytes(), texts.keys)
     assert restored.space == texts.space
 
 
@@ -210,5 +202,4 @@ def test_no_word_is_packed(name: str) -> None:
     arrays = packs.read(build.pack(name))
     assert sorted(n for n, array in arrays.items() if array.dtype.kind not in "iuf") == ["document", "system"]
     assert {n.partition("/")[0] for n in arrays if "/" in n} == ({"A", "B"} if "zhen" in name else {"A"})
-    assert len(arrays["system"]) == 13
-    assert len(arrays["document"]) == 5
+    assert (len(arrays["system"]), len(arrays["document"])) == (13, 5)

@@ -22,13 +22,11 @@ def run(epochs: int, parameters: int, diverged: bool = False) -> Any:
 def test_runs_become_arrays() -> None:
     runs = [[run(EPOCHS, 10), run(7, 10)], [run(3, 20, diverged=True)], []]
     values, cost, status = build.arrays(runs, 2)
-    assert values.shape == (3, 2, EPOCHS, 4)
-    assert status[0].tolist() == [build.OK, build.TRUNCATED]
+    assert (values.shape, status[0].tolist()) == ((3, 2, EPOCHS, 4), [build.OK, build.TRUNCATED])
     assert status[1:, 0].tolist() == [build.DIVERGED, build.FAILED]
     assert cost[0, 1, :8].tolist()[:7] == [2.0 * k for k in range(1, 8)]
     assert np.isnan(cost[0, 1, 7:]).all()
-    assert values[1, 0, :3, 3].tolist() == [20.0] * 3
-    assert (values[2, 0, 0, 3], cost[2, 0, 0]) == (0.0, 0.0)
+    assert (values[1, 0, :3, 3].tolist(), values[2, 0, 0, 3], cost[2, 0, 0]) == ([20.0] * 3, 0.0, 0.0)
 
 
 WT2 = "nasbenchnlp/wikitext2"
@@ -39,9 +37,7 @@ def test_released_features_are_joined_by_group() -> None:
     assert table.features[:, -1].sum() == 274
     assert features.group(1002003) == features.group(1004003) == 1000003
     assert features.group(1006003) == features.group(1010003) == 1006003
-    assert features.group(1012738) == 1012003
-    assert features.group(2004071) == 2004071
-    assert features.group(1000001) == 1000001
+    assert (features.group(1012738), features.group(2004071), features.group(1000001)) == (1012003, 2004071, 1000001)
 
 
 def test_losses_are_those_of_final_table() -> None:

@@ -32,8 +32,7 @@ def test_runs_of_one_recipe_are_repeats() -> None:
     lstm = cells.EXAMPLES["LSTM"].to_json()
     content = zipped(**{"a.json": run(1000003), "b.json": run(2000000, recepie=lstm), "c.json": run(1002003)})
     arrays = pack.curves(read_archive(content, "logs.zip"), {1000003: np.full(10, 0.25)})
-    assert arrays["repeats"].tolist() == [2, 1]
-    assert arrays["architectures"].tolist() == [1000003, 1002003, 2000000]
+    assert (arrays["repeats"].tolist(), arrays["architectures"].tolist()) == ([2, 1], [1000003, 1002003, 2000000])
     assert arrays["ticks"][0, :4].tolist() == [3 * 2**22, 2 * 2**22, 2 * 2**22, 0]
     assert arrays["losses"].dtype == np.float32
     np.testing.assert_array_equal(arrays["losses"][2, :3], LOSSES)
@@ -70,8 +69,7 @@ def test_quirks_of_file_of_final_losses() -> None:
 def test_seeds_of_one_architecture_are_repeats() -> None:
     final = {1000003: (4.5, 7.0), 1002003: (math.nan, 7.0), 1000004: (5.5, 8.0), 2000000: (5.0, 9.0)}
     arrays = pack.final_losses(final, {1000003: np.zeros(10), 1000004: np.ones(10)})
-    assert arrays["ids"].tolist() == [1000003, 1000004]
-    assert arrays["repeats"].tolist() == [2, 1]
+    assert (arrays["ids"].tolist(), arrays["repeats"].tolist()) == ([1000003, 1000004], [2, 1])
     assert arrays["losses"].tolist() == [[4_500_000_000, 0, 0], [5_500_000_000, 0, 0]]
     assert arrays["parameters"].tolist() == [7, 8]
     with pytest.raises(ValueError, match="must have as many parameters"):
@@ -89,16 +87,14 @@ def test_packed_features_and_sizes_are_those_of_cells() -> None:
 def test_each_run_has_its_architecture() -> None:
     table = store.load(WIKITEXT2)
     ids, runs = build.architectures(), (~np.isnan(table.cost[:, :, 0])).sum(axis=1)
-    assert [len(ids[i]) for i in table.source_index] == runs.tolist()
-    assert sum(map(len, ids)) == 345
+    assert ([len(ids[i]) for i in table.source_index], sum(map(len, ids))) == (runs.tolist(), 345)
     assert len({i for row in ids for i in row.tolist()}) == 344
     assert ids[table.source_index[table.row(cells.key(cells.EXAMPLES["LSTM"]))]].tolist() == [1000001]
 
 
 def test_final_losses_have_up_to_three_seeds() -> None:
     table = store.load(PTB_FINAL)
-    assert table.values.shape == (4114, 3, 1, 2)
-    assert np.nanmin(table.values[..., 0]) == pytest.approx(4.4287, abs=1e-4)
+    assert (table.values.shape, np.nanmin(table.values[..., 0])) == ((4114, 3, 1, 2), pytest.approx(4.4287, abs=1e-4))
     counts = np.bincount((~np.isnan(table.cost)).sum(axis=(1, 2)))
     assert counts.sum() == 4114
 
@@ -134,6 +130,5 @@ def test_every_epoch_of_every_run_equals_file() -> None:
                         assert STATUSES[table.status[i, r]] == ("ok" if run["status"] == "OK" else "diverged")
             assert found == 1
             seen += found
-    assert seen == 345
-    assert (~np.isnan(table.cost[:, :, 0])).sum() == 345
+    assert (seen, (~np.isnan(table.cost[:, :, 0])).sum()) == (345, 345)
     assert len({k.split("#")[0] for k in table.keys}) == 265

@@ -37,8 +37,7 @@ def test_runs_are_those_of_nmthpo_tables() -> None:
             where.get((*c.tolist(), round(float(p), 2)), [])
             for c, p in zip(finals.configs[:, columns], perplexity, strict=True)
         ]
-        assert len(found) == rows
-        assert sum(bool(f) for f in found) == rows
+        assert (len(found), sum(bool(f) for f in found)) == (rows, rows)
         # A level is 2,000 updates: where the join is unique the curve is as long as the recorded updates say.
         updates = finals.values[:, 0, 0, finals.metric("updates")]
         length = (~np.isnan(curves.values[:, 0, :, 0])).sum(axis=1)
