@@ -1,5 +1,8 @@
 """Shared by tests of agents: problems with a few candidates and with a few arms."""
 
+from collections.abc import Callable
+from typing import Any
+
 import gymnasium as gym
 import numpy as np
 
@@ -42,11 +45,10 @@ def grid(*shape: int) -> np.ndarray:
     return np.indices(shape).reshape(len(shape), -1).T / np.maximum(np.array(shape) - 1.0, 1.0)
 
 
-def play(agent: agents.Agent, value: object, steps: int) -> list[int]:
+def play(agent: agents.Agent, value: Callable[[Any], Any], steps: int) -> list[Any]:
     asked = []
     with np.errstate(all="raise", under="ignore"):
         for _ in range(steps):
-            row = agent.ask()
-            asked.append(row)
-            agent.tell(row, value(row), {"cost": 1.0})  # type: ignore[operator]
+            asked.append(agent.ask())
+            agent.tell(asked[-1], value(asked[-1]), {"cost": 1.0, "status": "ok"})
     return asked

@@ -25,29 +25,24 @@ GRID = Problem(gym.spaces.MultiDiscrete([3, 4]))
 @pytest.mark.parametrize("problem", [ROWS, PAIRS, GRID], ids=["rows", "pairs", "grid"])
 def test_actions_and_candidates_are_one_to_one(problem: Problem) -> None:
     c = Candidates(problem)
-    assert c.count == 12
-    assert [c.row(c.action(row)) for row in range(12)] == list(range(12))
+    assert (c.count, [c.row(c.action(row)) for row in range(12)]) == (12, list(range(12)))
     assert all(c.action(row) in problem.action_space for row in range(12))
     assert c.features.shape == (12, 2)
 
 
 def test_what_is_pending_or_tried_is_not_free() -> None:
     c = Candidates(Problem(gym.spaces.Discrete(3)))
-    assert c.submit(2) == 2
-    assert c.submit(0) == 0
-    assert c.free.tolist() == [False, True, False]
+    assert (c.submit(2), c.submit(0), c.free.tolist()) == (2, 0, [False, True, False])
     assert not c.note(0, 0.0, LATE)
     assert c.note(0, 1.0, OK)
     assert c.note(1, 0.5, FAILED)
-    assert c.pending == [2]
-    assert c.failed.tolist() == [False, True, False]
+    assert (c.pending, c.failed.tolist()) == ([2], [False, True, False])
     assert c.free.all(), "when all were tried, all are free again"
     assert c.draw(np.random.default_rng(0)) in range(3)
 
 
 def test_resources_are_in_units_of_first_level() -> None:
-    assert Candidates(PAIRS).top == 2
-    assert Candidates(PAIRS.with_resource(2.0)).action(5).tolist() == [5, 1]
+    assert (Candidates(PAIRS).top, Candidates(PAIRS.with_resource(2.0)).action(5).tolist()) == (2, [5, 1])
     assert ROWS.with_resource(2.0) is ROWS
     with raises("resource must be > 0, got 0"):
         PAIRS.with_resource(0)

@@ -82,10 +82,8 @@ def test_messages_are_answered_as_agents_do() -> None:
     told = {"do": "tell", "who": [1], "actions": [5], "rewards": [1.0], "infos": [{}]}
     observes, asked, done, best = replies(made, {"do": "ask", "who": [1, 0]}, told, {"do": "recommend"})
     one, other = (agents.make("random", problem, seed) for seed in (0, 3))
-    assert observes == {"answer": [False, False]}
-    assert asked == {"answer": [one.ask(), other.ask()]}
-    assert done == {"answer": [False]}
-    assert best["answer"][1] == 5
+    assert (observes, asked) == ({"answer": [False, False]}, {"answer": [one.ask(), other.ask()]})
+    assert (done, best["answer"][1]) == ({"answer": [False]}, 5)
 
 
 def test_errors_are_replies_and_do_not_end_the_process() -> None:
@@ -99,8 +97,7 @@ def test_actions_are_kept_as_they_were_answered() -> None:
     buffer = np.zeros(2)
     kept = serve._kept(buffer)
     buffer[:] = 1.0
-    assert kept.tolist() == [0.0, 0.0]
-    assert serve._kept("1") == "1"
+    assert (kept.tolist(), serve._kept("1")) == ([0.0, 0.0], "1")
 
 
 def test_messages_keep_every_bit() -> None:
@@ -112,12 +109,9 @@ def test_messages_keep_every_bit() -> None:
     data = wire.encode(message)
     text, arrays = wire.lengths(data[: wire.HEAD.size])
     found = wire.decode(data[wire.HEAD.size :][:text], data[wire.HEAD.size + text :])
-    assert len(data) == wire.HEAD.size + text + arrays
-    assert found["b"] == message["b"]
-    assert found["c"] == message["c"]
+    assert (len(data), found["b"], found["c"]) == (wire.HEAD.size + text + arrays, message["b"], message["c"])
     for one, other in zip(message["a"][:5], found["a"][:5], strict=True):  # type: ignore[index]
-        assert np.asarray(one).dtype == other.dtype
-        assert np.asarray(one).shape == other.shape
+        assert (np.asarray(one).dtype, np.asarray(one).shape) == (other.dtype, other.shape)
         assert np.asarray(one).tobytes() == other.tobytes()
 
 
@@ -169,8 +163,7 @@ SPACES = [
 @pytest.mark.parametrize("space", SPACES, ids=str)
 def test_spaces_survive_json(space: gym.Space[Any]) -> None:
     back = decode_space(json.loads(json.dumps(encode_space(space))))
-    assert back == space
-    assert back.dtype == space.dtype
+    assert (back, back.dtype) == (space, space.dtype)
 
 
 def test_other_kinds_of_spaces_and_values_are_rejected() -> None:

@@ -59,16 +59,14 @@ def test_halving_has_the_schedule_of_table_1() -> None:
     assert halving_schedule(4, 16) == [(4, 2), (2, 4)]
     agent = agents.make("sh", problem(4, budget=16), 0)
     pulled = play(agent, [0.5, 0.8, 0.4, 0.6])
-    assert np.bincount(pulled).tolist() == [2, 6, 2, 6]
-    assert agent.survivors == [1]
+    assert (np.bincount(pulled).tolist(), agent.survivors) == ([2, 6, 2, 6], [1])
     # Section 4.1: the last two are evaluated 2^floor(log2 N) - 1 times as often as the first to leave.
     assert 6 / 2 == 2 ** int(np.log2(4)) - 1
 
 
 def test_halving_of_twelve_arms_spends_197_of_204() -> None:
     schedule = halving_schedule(12, 204)
-    assert schedule == [(12, 4), (6, 8), (3, 17), (2, 25)]
-    assert sum(n * each for n, each in schedule) == 197
+    assert (schedule, sum(n * each for n, each in schedule)) == ([(12, 4), (6, 8), (3, 17), (2, 25)], 197)
     assert sum(n * each for n, each in halving_schedule(12, 204, "floor")) == 260
     agent = agents.make("sh", problem(12, budget=300), 0, rounds="floor", total=204)
     assert len(play(agent, np.linspace(0.3, 0.8, 12).tolist())) == 260
@@ -102,5 +100,4 @@ def test_a_certain_leader_still_has_a_challenger() -> None:
     for arm, value in ((0, 0.1), (1, 0.9), (2, 0.1)):
         for _ in range(3):
             agent.tell(arm, value, {})
-    assert agent.pi[1] == pytest.approx(1.0)
-    assert {agent.sample() for _ in range(50)} == {0, 1, 2}
+    assert (agent.pi[1], {agent.sample() for _ in range(50)}) == (pytest.approx(1.0), {0, 1, 2})

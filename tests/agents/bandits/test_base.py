@@ -48,9 +48,7 @@ def test_single_pulls_are_added_to_their_arm() -> None:
     agent.tell(0, 9.0, {"finished": False})
     agent.tell(0, 0.8, {"action": 2})  # whose result came back
     assert agent.belief.counts.tolist() == [2, 0, 1]
-    assert agent.belief.means.tolist() == [pytest.approx(0.6), 0.0, 0.8]
-    assert agent.times == 3
-    assert agent.recommend() == 2
+    assert (agent.belief.means.tolist(), agent.times, agent.recommend()) == ([pytest.approx(0.6), 0.0, 0.8], 3, 2)
     assert type(agent.recommend()) is int
     assert agent.problem.action_space == gym.spaces.Discrete(3)
     agent.tell(1, -5.0, {})
@@ -64,15 +62,11 @@ def test_batches_are_added_pull_by_pull() -> None:
     agent = Scripted(arms_problem(batch=4), 0)
     assert (agent.arms, agent.batch) == (3, 4)
     asked = agent.ask()
-    assert asked.tolist() == [0, 1, 2, 0]
-    assert asked.dtype == np.int64
+    assert (asked.tolist(), asked.dtype) == ([0, 1, 2, 0], np.int64)
     agent.tell(asked, 0.0, {"scores": np.array([0.1, 0.9, 0.2, 0.3])})
-    assert agent.belief.counts.tolist() == [2, 1, 1]
-    assert agent.belief.means.tolist() == [0.2, 0.9, 0.2]
-    assert agent.times == 1
+    assert (agent.belief.counts.tolist(), agent.belief.means.tolist(), agent.times) == ([2, 1, 1], [0.2, 0.9, 0.2], 1)
     best = agent.recommend()
-    assert best.tolist() == [1, 1, 1, 1]
-    assert best.dtype == np.int64
+    assert (best.tolist(), best.dtype) == ([1, 1, 1, 1], np.int64)
     with pytest.raises(ValueError, match="zip"):
         agent.tell(asked, 0.0, {"scores": np.array([0.1])})
 

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -53,8 +54,7 @@ def test_decided_advice_proposes_nothing() -> None:
 
 
 def test_advice_takes_log_odds_of_bounded_scores() -> None:
-    assert logit(0.8, 0, 1) == pytest.approx(np.log(4.0))
-    assert logit(12.0, 10, 20) == pytest.approx(np.log(2 / 8))
+    assert (logit(0.8, 0, 1), logit(12.0, 10, 20)) == (pytest.approx(np.log(4.0)), pytest.approx(np.log(2 / 8)))
     for score in (10.0, 20.0, 25, float("nan")):
         with pytest.raises(
             ValueError, match=f"between the metric's bounds 10 and 20 for the logit transform, got {score!r}"
@@ -81,8 +81,7 @@ def test_ties_are_reported() -> None:
     assert {result["best"], *result["tied"]} == {"a", "b"}  # rounding decides which is which
     assert result["confidence"] == pytest.approx(0.5, abs=1e-3)
     same = advise({"a": [0.5] * 3, "b": [0.5] * 3})
-    assert same["confidence"] == pytest.approx(0.5)
-    assert same["tied"] == ["b"]
+    assert (same["confidence"], same["tied"]) == (pytest.approx(0.5), ["b"])
 
 
 @pytest.mark.parametrize(
@@ -101,9 +100,7 @@ def test_ties_are_reported() -> None:
         (None, [], "scores.csv"),
     ],
 )
-def test_bad_input_is_named(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str | None, arguments: list[str], message: str
-) -> None:
+def test_bad_input_is_named(tmp_path: Path, capsys: Any, text: str | None, arguments: list[str], message: str) -> None:
     path = tmp_path / "scores.csv"
     if text is not None:
         path.write_text(text)

@@ -51,8 +51,7 @@ def test_tpe_gets_categories_integers_logarithms_and_conditions(env_id: str) -> 
     if env_id != "CharHPO-v0":
         for trial, row in zip(trials, agent.said, strict=True):
             config = agent.space.config(agent._points[row])
-            assert trial.params.keys() == config.keys()
-            assert trial.params["scheduler"] == config["scheduler"]
+            assert (trial.params.keys(), trial.params["scheduler"]) == (config.keys(), config["scheduler"])
             assert trial.params["learning_rate"] == pytest.approx(config["learning_rate"])
 
 
@@ -139,8 +138,7 @@ def test_other_packages_get_kinds_and_conditions(name: str, env_id: str) -> None
     agent = played(name, env_id, 4)
     names = ("scheduler", "batch_size", "warmup_samples", "dropout", "learning_rate")
     kinds = kinds_of(agent)
-    assert tuple(kinds[n] for n in names) == expected
-    assert set(kinds) == set(agent.space.names)
+    assert (tuple(kinds[n] for n in names), set(kinds)) == (expected, set(agent.space.names))
 
 
 def test_smac_ends_where_its_space_is_exhausted() -> None:

@@ -41,9 +41,7 @@ def test_agents_draw_from_their_own_states_and_leave_global_ones_alone() -> None
 
 def test_what_is_not_installed_or_too_old_says_which_extra_brings_it(monkeypatch: pytest.MonkeyPatch) -> None:
     assert package("json") is json
-    with pytest.raises(
-        ModuleNotFoundError, match=r'^agents of nowhere need nowhere: pip install "hpo_envs\[nowhere\]"$'
-    ):
+    with pytest.raises(ModuleNotFoundError, match=r'^agents of nowhere need nowhere: pip .*\[nowhere\]"$'):
         package("nowhere.inside")
     assert [install(n) for n in ("ax", "optuna")] == [f'pip install "hpo_envs[{e}]"' for e in ("optimizers", "optuna")]
     monkeypatch.setattr(metadata, "requires", lambda name: ["numpy>=1", 'smac>=2.4; extra == "optimizers"'])
@@ -98,11 +96,9 @@ def test_pairs_are_trained_to_the_end() -> None:
 
 def test_boxes_are_scaled_and_grids_listed() -> None:
     box = Scripted(Problem(gym.spaces.Box(-1.0, 3.0, (2,))), [{"x0": -1.0, "x1": 2.0}])
-    assert box.ask().tolist() == [-1.0, 2.0]
-    assert box.adopted == [{"x0": -1.0, "x1": 2.0}]
+    assert (box.ask().tolist(), box.adopted) == ([-1.0, 2.0], [{"x0": -1.0, "x1": 2.0}])
     grid = Scripted(Problem(gym.spaces.MultiDiscrete([4, 2])), [{"x0": 1, "x1": 1}])
-    assert grid.ask().tolist() == [1, 1]
-    assert grid.adopted == [{"x0": 1, "x1": 1}]
+    assert (grid.ask().tolist(), grid.adopted) == ([1, 1], [{"x0": 1, "x1": 1}])
     assert grid.recommend() in grid.problem.action_space
 
 
@@ -123,9 +119,7 @@ def test_a_suggestion_outside_of_the_space_names_package_rule_and_value(
 def test_problems_of_other_kinds_are_rejected() -> None:
     with pytest.raises(ValueError, match="objectives must be 1 for this agent, got 2"):
         Scripted(Problem(gym.spaces.Discrete(4), features=X, objectives=2), [])
-    with pytest.raises(
-        ValueError, match="action_space must be a Box, MultiDiscrete, Discrete for this agent, got Dict"
-    ):
+    with pytest.raises(ValueError, match="must be a Box, MultiDiscrete, Discrete for this agent, got Dict"):
         Scripted(Problem(gym.spaces.Dict({"a": gym.spaces.Discrete(2)})), [])
 
 

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import integrate, stats
 
 from hpo_envs.agents.models.acquisition import (
     expected_hypervolume_improvement,
@@ -18,11 +18,7 @@ from tests.agents.helpers import RNG
 
 def test_acquisition_functions_equal_values_by_hand() -> None:
     mean, deviation = np.array([0.0, 1.0, 2.0, -50.0, 1.0]), np.array([1.0, 2.0, 0.0, 1.0, 0.0])
-    value = expected_improvement(mean, deviation, 1.5)
-    z = np.array([-1.5, -0.25])
-    closed = (mean[:2] - 1.5) * stats.norm.cdf(z) + deviation[:2] * stats.norm.pdf(z)
-    assert value[:2] == pytest.approx(closed, rel=1e-12)
-    assert value[2:].tolist() == [0.5, 0.0, 0.0]
+    assert expected_improvement(mean, deviation, 1.5)[2:].tolist() == [0.5, 0.0, 0.0]
     with np.errstate(all="raise", under="ignore"):  # far out, and with hardly any deviation
         tiny = expected_improvement(np.array([-9.0, 9.0, 0.0]), np.array([1e-250, 1e-250, 0.0]), 0.0)
     assert tiny.tolist() == [0.0, 9.0, 0.0]
@@ -36,22 +32,14 @@ def test_expected_improvement_equals_its_integral() -> None:
     for m, s, score in zip(mean, deviation, expected_improvement(mean, deviation, 0.3), strict=True):
         density = np.exp(-0.5 * ((grid_points - m) / s) ** 2) / (s * np.sqrt(2 * np.pi))
         assert score == pytest.approx(np.trapezoid(np.maximum(grid_points - 0.3, 0.0) * density, grid_points), abs=1e-7)
-    certain = expected_improvement(np.array([1.0, -1.0]), np.zeros(2), 0.25)
-    assert certain.tolist() == [0.75, 0.0]
 
 
 def test_log_expected_improvement_equals_that_of_the_integral_far_out_too() -> None:
-    from scipy import integrate, stats
-
-    for gap in (-3.0, -0.5, 0.0, 0.7, 5.0):
-        for scale in (0.3, 2.0):
-            if gap / scale < -8:
-                continue
-            law = stats.norm(gap, scale)
-            value, _ = integrate.quad(lambda v, law=law: v * law.pdf(v), 0.0, max(gap, 0.0) + 12 * scale, epsabs=0)
-            assert np.exp(log_expected_improvement(np.array([gap]), np.array([scale])))[0] == pytest.approx(
-                value, rel=1e-5
-            )
+    for gap, scale in [*itertools.product((-0.5, 0.0, 0.7, 5.0), (0.3, 2.0)), (-3.0, 2.0)]:
+        law = stats.norm(gap, scale)
+        value, _ = integrate.quad(lambda v, law=law: v * law.pdf(v), 0.0, max(gap, 0.0) + 12 * scale, epsabs=0)
+        found = np.exp(log_expected_improvement(np.array([gap]), np.array([scale])))
+        assert found[0] == pytest.approx(value, rel=1e-5)
     far = log_expected_improvement(np.array([-40.0, -2000.0, -1e6]), np.ones(3))
     assert np.isfinite(far).all()
     assert (np.diff(far) < 0).all()

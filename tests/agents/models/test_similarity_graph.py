@@ -27,14 +27,11 @@ def test_weights_of_graphs_equal_values_by_hand() -> None:
     given = w.copy()
     graph = SimilarityGraph.of_weights(w)
     assert np.array_equal(w, given)
-    assert graph.component.tolist() == [0] * 6 + [1, 1, 2]
-    assert graph.component.dtype == np.intp
-    assert graph.weights[0, 8] == 0.0
-    assert np.diag(graph.weights).tolist() == [0.0] * 9
+    assert (graph.component.tolist(), graph.component.dtype) == ([0] * 6 + [1, 1, 2], np.intp)
+    assert (graph.weights[0, 8], np.diag(graph.weights).tolist()) == (0.0, [0.0] * 9)
     laplacian = graph.laplacian
     assert laplacian.sum(axis=1) == pytest.approx(np.zeros(9), abs=1e-12)
-    assert np.diag(laplacian).tolist() == graph.weights.sum(axis=1).tolist()
-    assert laplacian[6, 7] == -4.0
+    assert (np.diag(laplacian).tolist(), laplacian[6, 7]) == (graph.weights.sum(axis=1).tolist(), -4.0)
     for c in range(3):
         inside = graph.component == c
         block = np.ix_(inside, inside)

@@ -9,7 +9,7 @@ import pytest
 from hpo_envs import agents
 from hpo_envs.agents.models.source import Source
 from hpo_envs.agents.multifidelity.freeze_thaw import spaced
-from hpo_envs.benchmarks import problem_of, run
+from hpo_envs.benchmarks import problem_of
 from tests.agents.multifidelity.helpers import SMOOTH, make, play, smooth
 
 
@@ -27,8 +27,7 @@ def test_a_run_is_observed_at_every_checkpoint() -> None:
     _, trail = play("freeze-thaw", make(budget=200.0))
     reached: dict[int, int] = {}
     for (row, level), _, info in trail:
-        assert level == reached.get(row, -1) + 1
-        assert info["cost"] == 1.0
+        assert (level, info["cost"]) == (reached.get(row, -1) + 1, 1.0)
         reached[row] = level
 
 
@@ -72,21 +71,6 @@ def test_more_rows_than_the_model_takes_are_sampled(monkeypatch: pytest.MonkeyPa
     agent.tell(np.array([99, 3]), 5.0, {"cost": 1.0})
     agent.tell(np.array([98, 3]), 4.0, {"cost": 1.0})
     assert agent.recommend() is not None
-
-
-@pytest.mark.parametrize(
-    ("transfer", "first", "best"),
-    [
-        (None, [[66, 0], [142, 0], [75, 0], [142, 1]], -1.0158),
-        ("family", [[17, 0], [85, 0], [85, 1], [85, 2]], -1.0302),
-    ],
-)
-def test_freeze_thaw_repeats_golden_runs(transfer: str | None, first: Any, best: float) -> None:
-    given = {"budget": 60}
-    played = run("freeze-thaw", "NMTLC-ft-zhen-v0", [0], transfer=transfer, env_kwargs=given)[0]
-    assert played.actions[:4].tolist() == first
-    # Later actions depend on the processor; tests/regression compares them where it is that of the record.
-    assert played.rewards.max() == pytest.approx(best, abs=0.02)
 
 
 @pytest.mark.parametrize(

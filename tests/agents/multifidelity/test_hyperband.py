@@ -21,10 +21,8 @@ from tests.hpo_envs.core.engines.curves.model import THREE, validated
 def test_hyperband_has_the_brackets_of_the_paper() -> None:
     """R = 81, eta = 3: brackets by the algorithm of Li et al. (2018), not by its table; SMAC3 has the same numbers."""
     found = brackets(81, 3)
-    assert [b[0][0] for b in found] == [81, 34, 15, 8, 5]
-    assert found[0] == [(81, 1), (27, 3), (9, 9), (3, 27), (1, 81)]
-    assert sum(n for b in found for n, _ in b) == 206
-    assert sum(n * r for b in found for n, r in b) == 1902
+    assert ([b[0][0] for b in found], found[0]) == ([81, 34, 15, 8, 5], [(81, 1), (27, 3), (9, 9), (3, 27), (1, 81)])
+    assert (sum(n for b in found for n, _ in b), sum(n * r for b in found for n, r in b)) == (206, 1902)
 
 
 def test_hyperband_has_the_brackets_of_nas_bench_nlp() -> None:
@@ -49,8 +47,7 @@ def test_halving_never_exceeds_its_budget(n: int, maximum: float, eta: float, s:
 @pytest.mark.parametrize("base", range(2, 12))
 def test_number_of_halvings_is_exact_at_powers(base: int) -> None:
     for s in range(8):
-        assert halvings(base**s, base) == s
-        assert halvings(base**s * 0.999, base) == max(s - 1, 0)
+        assert (halvings(base**s, base), halvings(base**s * 0.999, base)) == (s, max(s - 1, 0))
 
 
 def test_hyperband_runs_on_an_environment() -> None:
@@ -76,8 +73,7 @@ def test_successive_halving_keeps_the_best_and_starts_again() -> None:
     _, trail = play("successive-halving", make(budget=1e9), steps=242, n=81)
     assert [level for (_, level), _, _ in trail[:121]] == [0] * 81 + [2] * 27 + [8] * 9 + [26] * 3 + [80]
     ranks = sorted(row for (row, _), _, _ in trail[:81])
-    assert sorted(row for (row, _), _, _ in trail[81:108]) == ranks[:27]
-    assert trail[120][0][0] == ranks[0]
+    assert (sorted(row for (row, _), _, _ in trail[81:108]), trail[120][0][0]) == (ranks[:27], ranks[0])
     assert trail[121][0][1] == 0
 
 

@@ -62,8 +62,7 @@ def test_the_best_rows_of_sources_come_first() -> None:
     )
     known = dataclasses.replace(problem(features), sources=sources)
     agent = agents.make("bo", known, 0)
-    assert play(agent, lambda row: float(row == 3), 3) == [24, 7, 12]
-    assert agent.random_first == 0
+    assert (play(agent, lambda row: float(row == 3), 3), agent.random_first) == ([24, 7, 12], 0)
     assert [agents.make("bo-ei-rbf", known, 0).ask() for _ in range(2)] == [24, 24]
     begun = play(agents.make("random", known, 0), lambda row: 0.0, 3)
     assert play(agents.make("bo", known, 0, design="random"), lambda row: 0.0, 3) == begun
@@ -105,5 +104,4 @@ def test_models_see_the_requested_features() -> None:
     found = problem_of(gym.make("NASBenchNLP-wikitext2-v0"))
     for name in ("graph-ei-rbf", "graph-eif-rbf", "bo-ei-rbf", "bo"):
         agent = agents.make(name, found, 0, features="g2v_")
-        assert agent.features.shape == (291, 11)
-        assert agents.make(name, found, 0).features.shape == (291, 61)
+        assert (agent.features.shape, agents.make(name, found, 0).features.shape) == ((291, 11), (291, 61))

@@ -65,31 +65,38 @@ def test_equal_rewards_do_not_break_standardisation() -> None:
     assert zeros._units()[1].tolist() == [1.0]
 
 
-def test_a_draw_of_the_posterior_follows_matherons_rule() -> None:
-    problem = problem_of()
-    agent = told(
-        BayesianOptimisation(problem, 0, acquisition="thompson", amplitude=2.0, noise=0.1, standardise=True),
-        [3, 8, 1],
-        np.array([[1.0], [2.0], [4.0]]),
-    )
-    state = agent.rng.bit_generator.state
-    drawn = agent._draw()
+def by_matheron(prior: Floats, noise: float, rows: list[int], y: Floats, rng: np.random.Generator) -> Floats:
+    """A draw of the prior, moved by what is observed, with dense algebra."""
+    draw = np.linalg.cholesky(prior + 1e-8 * prior[0, 0] * np.eye(len(prior))) @ rng.standard_normal(len(prior))
+    residual = y - draw[rows] - math.sqrt(noise) * rng.standard_normal(len(rows))
+    return draw + prior[:, rows] @ np.linalg.solve(prior[np.ix_(rows, rows)] + noise * np.eye(len(rows)), residual)
+
+
+@pytest.mark.parametrize("settings", [{"amplitude": 2.0, "noise": 0.1, "standardise": True}, {"fit": True}])
+def test_a_draw_of_the_posterior_follows_matherons_rule(settings: dict[str, Any]) -> None:
+    problem, rows, y = problem_of(), [3, 8, 1], np.array([1.0, 2.0, 4.0])
+    agent = told(BayesianOptimisation(problem, 0, acquisition="thompson", **settings), rows, y[:, None])
+    agent._posterior()
     rng = np.random.default_rng(0)
-    rng.bit_generator.state = state
-    prior = 2.0 * kernels.gram("matern52", problem.features, 1.0)
-    draw = np.linalg.cholesky(prior + 2e-8 * np.eye(12)) @ rng.standard_normal(12)
-    y = np.array([1.0, 2.0, 4.0])
-    residual = (y - y.mean()) / y.std() - draw[[3, 8, 1]] - math.sqrt(0.1) * rng.standard_normal(3)
-    gain = np.linalg.solve(prior[np.ix_([3, 8, 1], [3, 8, 1])] + 0.1 * np.eye(3), residual)
-    np.testing.assert_allclose(drawn, draw + prior[:, [3, 8, 1]] @ gain, atol=1e-7)
+    rng.bit_generator.state = agent.rng.bit_generator.state
+    drawn, fit = agent._draw(), agent._fits[0]
+    prior = (
+        fit.covariance(problem.features, problem.features)
+        if fit
+        else 2.0 * kernels.gram("matern52", problem.features, 1.0)
+    )
+    expected = by_matheron(prior, fit.noise if fit else 0.1, rows, (y - y.mean()) / y.std(), rng)
+    np.testing.assert_allclose(drawn, expected, atol=1e-6)
     assert agent._draw().tolist() != drawn.tolist()
+    first = agent._roots[0]
+    told(agent, [5], np.array([[0.0]]))._draw()
+    assert (agent._roots[0] is not first) == bool(fit), "a new estimate has a new root"
 
 
 def test_estimated_kernel_is_used_and_estimated_again_as_data_grow() -> None:
     problem = problem_of(objectives=2)
     agent = BayesianOptimisation(problem, 0, fit=True, refit=0.5, length_scale=0.4, spread=0.3)
-    assert (agent.standardise, agent.fit, agent.refit) == (True, True, 0.5)
-    assert agent._prior == KernelPrior(0.4, 0.3)
+    assert (agent.standardise, agent.fit, agent.refit, agent._prior) == (True, True, 0.5, KernelPrior(0.4, 0.3))
     rng = np.random.default_rng(3)
     rows, y = [], []
     fitted = []
@@ -116,28 +123,6 @@ def test_estimated_kernel_is_used_and_estimated_again_as_data_grow() -> None:
     assert fitted == [1, 2, 3, 4, 6]
 
 
-def test_draw_with_estimated_kernel_uses_estimate() -> None:
-    problem = problem_of()
-    agent = told(
-        BayesianOptimisation(problem, 0, fit=True, acquisition="thompson"), [3, 8, 1], np.array([[1.0], [2.0], [4.0]])
-    )
-    agent._posterior()
-    state = agent.rng.bit_generator.state
-    drawn = agent._draw()
-    rng = np.random.default_rng(0)
-    rng.bit_generator.state = state
-    fit = agent._fits[0]
-    prior = fit.covariance(problem.features, problem.features)
-    draw = np.linalg.cholesky(prior + 1e-8 * fit.amplitude * np.eye(12)) @ rng.standard_normal(12)
-    y = np.array([1.0, 2.0, 4.0])
-    residual = (y - y.mean()) / y.std() - draw[[3, 8, 1]] - math.sqrt(fit.noise) * rng.standard_normal(3)
-    gain = np.linalg.solve(prior[np.ix_([3, 8, 1], [3, 8, 1])] + fit.noise * np.eye(3), residual)
-    np.testing.assert_allclose(drawn, draw + prior[:, [3, 8, 1]] @ gain, atol=1e-6)
-    first = agent._roots[0]
-    told(agent, [5], np.array([[0.0]]))._draw()
-    assert agent._roots[0] is not first, "a new estimate has a new root"
-
-
 def test_large_candidate_sets_compute_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = problem_of()
     rows, y = [3, 8, 1], np.array([[1.0], [2.0], [4.0]])
@@ -153,12 +138,9 @@ def test_large_candidate_sets_compute_rows(monkeypatch: pytest.MonkeyPatch) -> N
     rng.bit_generator.state = state
     some = np.union1d(rows, rng.choice(np.flatnonzero(agent.free), 4, replace=False))
     assert np.flatnonzero(np.isfinite(drawn)).tolist() == some.tolist()
-    prior = 2.0 * kernels.gram("matern52", problem.features, 1.0)
-    draw = np.full(12, -np.inf)
-    draw[some] = np.linalg.cholesky(prior[np.ix_(some, some)] + 2e-8 * np.eye(7)) @ rng.standard_normal(7)
-    residual = y[:, 0] - draw[rows] - math.sqrt(1e-4) * rng.standard_normal(3)
-    gain = np.linalg.solve(prior[np.ix_(rows, rows)] + 1e-4 * np.eye(3), residual)
-    np.testing.assert_allclose(drawn[some], (draw + prior[:, rows] @ gain)[some], atol=1e-6)
+    prior = 2.0 * kernels.gram("matern52", problem.features[some], 1.0)
+    expected = by_matheron(prior, 1e-4, np.searchsorted(some, rows).tolist(), y[:, 0], rng)
+    np.testing.assert_allclose(drawn[some], expected, atol=1e-6)
     assert agent.ask() not in rows
 
 
@@ -202,9 +184,7 @@ def test_a_pool_of_all_candidates_suggests_the_same(
 
 
 @pytest.mark.parametrize("acquisition", ["ei", "thompson"])
-def test_a_pool_is_scored_where_there_are_too_many_candidates(
-    monkeypatch: pytest.MonkeyPatch, acquisition: str
-) -> None:
+def test_a_pool_is_scored_where_there_are_too_many_candidates(monkeypatch: Any, acquisition: str) -> None:
     monkeypatch.setattr(bo, "AFFORDABLE", 50)
     monkeypatch.setattr(pool, "NEIGHBOURS", 3)
     monkeypatch.setattr(pool, "RANDOM", 4)

@@ -10,6 +10,7 @@ from hpo_envs import agents
 from hpo_envs.agents import Problem
 from hpo_envs.agents.search import evolution
 from hpo_envs.benchmarks import problem_of
+from tests.agents import helpers
 from tests.agents.multifidelity.helpers import make, play
 
 
@@ -50,9 +51,7 @@ def test_evolution_follows_the_grammar() -> None:
 
     problem = Problem(gym.spaces.Discrete(10**6), mutate=mutate)
     agent = agents.make("regularized-evolution", problem, 0, population=5, sample=3)
-    for _ in range(60):
-        action = agent.ask()
-        agent.tell(action, float(-abs(action - 500)), {"cost": 1.0, "status": "ok"})
+    helpers.play(agent, lambda action: float(-abs(action - 500)), 60)
     assert calls[:5] == [None] * 5
     assert None not in calls[5:]
 

@@ -32,9 +32,7 @@ def influence_by_force(
 def test_influence_equals_brute_force(variant: str, kernel: str) -> None:
     rng = RNG(3)
     x = rng.random((35, 3))
-    agent = GraphInfluence(
-        Problem(gym.spaces.Discrete(35), features=x), 0, kernel=kernel, variant=variant, neighbours=7
-    )
+    agent = GraphInfluence(Problem(gym.spaces.Discrete(35), x), 0, kernel=kernel, variant=variant, neighbours=7)
     assert agent.graph.component.max() == 0
     y = np.sin(5 * x[:, 0]) + x[:, 1]
     for t in range(25):

@@ -15,6 +15,7 @@ from hpo_envs.agents.transfer import learned
 from hpo_envs.benchmarks.comparison.scored import agent_of
 from hpo_envs.benchmarks.runs import run
 from hpo_envs.families.registry import FAMILIES, held_out_of
+from tests.agents import helpers
 
 
 def candidates(n: int = 30, d: int = 3, seed: int = 0) -> np.ndarray:
@@ -24,34 +25,22 @@ def candidates(n: int = 30, d: int = 3, seed: int = 0) -> np.ndarray:
 def test_the_unit_of_the_reward_does_not_matter() -> None:
     x, y = candidates(40), np.random.default_rng(5).normal(size=40)
     problem = Problem(gym.spaces.Discrete(40), x, ("a", "b", "c"), budget=15)
-    chosen = []
-    for values in (y, 1e3 * y - 7.0, 1e-3 * y + 2.0):
-        agent = agents.make("learned", problem, 1)
-        actions = []
-        for _ in range(15):
-            actions.append(agent.ask())
-            agent.tell(actions[-1], values[actions[-1]], {"cost": 1.0})
-        chosen.append(actions)
-        assert len(set(actions)) == 15
+    chosen = [play(problem, values, 15, seed=1) for values in (y, 1e3 * y - 7.0, 1e-3 * y + 2.0)]
     assert chosen[0] == chosen[1] == chosen[2]
+    assert len(set(chosen[0])) == 15
 
 
 def test_more_candidates_and_evaluations_than_are_modelled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(learned, "LARGEST", 20)
     monkeypatch.setattr(learned, "LONGEST", 5)
     agent = agents.make("learned", Problem(gym.spaces.Discrete(50), candidates(50), ("a", "b", "c")), 2)
-    actions = []
-    for _ in range(50):
-        actions.append(agent.ask())
-        agent.tell(actions[-1], float(actions[-1]), {"cost": 1.0})
-    assert sorted(actions) == list(range(50))
-    assert agent.recommend() == 49
+    actions = helpers.play(agent, float, 50)
+    assert (sorted(actions), agent.recommend()) == (list(range(50)), 49)
 
 
 def test_constant_rewards_and_equal_candidates() -> None:
     agent = agents.make("learned", Problem(gym.spaces.Discrete(6), np.full((6, 2), 0.5), ("a", "b"), budget=6), 0)
-    for _ in range(6):
-        agent.tell(agent.ask(), 3.0, {"cost": 1.0})
+    helpers.play(agent, lambda _: 3.0, 6)
     assert agent.done is False
 
 
@@ -71,13 +60,8 @@ def related(n: int = 60, excluded: tuple[str, ...] = ()) -> tuple[Problem, np.nd
     return problem, smooth(x)
 
 
-def play(problem: Problem, y: np.ndarray, steps: int = 10, **hyperparameters: Any) -> list[int]:
-    agent = agents.make("learned", problem, 0, **hyperparameters)
-    actions = []
-    for _ in range(steps):
-        actions.append(agent.ask())
-        agent.tell(actions[-1], float(y[actions[-1]]), {"cost": 1.0})
-    return actions
+def play(problem: Problem, y: np.ndarray, steps: int = 10, seed: int = 0, **hyperparameters: Any) -> list[int]:
+    return helpers.play(agents.make("learned", problem, seed, **hyperparameters), y.item, steps)
 
 
 def test_other_tables_determine_the_start_and_the_problem_their_weights() -> None:

@@ -17,6 +17,7 @@ from hpo_envs.agents.transfer.policy_file import IN_CONTEXT, PolicyWeights
 from hpo_envs.agents.transfer.ridge import Ridge, fit, terms
 from hpo_envs.benchmarks import problem_of, run
 from hpo_envs.commands.main import main
+from tests.agents.helpers import play
 
 FEATURES = ("hyperparameters", "observed", "posterior")
 
@@ -34,8 +35,7 @@ def file(tmp_path: Path) -> str:
 
 def test_file_returns_what_was_written(file: str) -> None:
     (found,), expected = policy_file.read(file).trained, trained()
-    assert found.languages == expected.languages
-    assert (found.features, found.candidates, found.hidden) == (FEATURES, 32, 4)
+    assert (found.languages, found.features, found.candidates, found.hidden) == (expected.languages, FEATURES, 32, 4)
     for name, array in expected.members[0].items():
         np.testing.assert_array_equal(found.members[0][name], array.astype(np.float16))
     with pytest.raises(ValueError, match="must have sha256 00"):
@@ -201,15 +201,7 @@ def test_in_context_begins_as_random_search_with_weights_that_have_seen_nothing_
 def test_in_context_acts_on_rewards_in_any_unit_and_blind_on_none() -> None:
     problem = problem_of(gym.make("NMTHPO-ruen-v0"))
     asked = {}
-    for name, blind, scale in (
-        ("as is", False, 1.0),
-        ("scaled", False, 1e3),
-        ("blind", True, 1.0),
-        ("other", True, -1.0),
-    ):
-        agent, asked[name] = InContext(problem, 1, blind=blind), []
-        for _ in range(8):
-            asked[name].append(agent.ask())
-            agent.tell(asked[name][-1], scale * float(np.sin(asked[name][-1])) - scale, {"cost": 1.0})
+    for name, blind, scale in (("as is", False, 1), ("scaled", False, 1e3), ("blind", True, 1), ("other", True, -1)):
+        asked[name] = play(InContext(problem, 1, blind=blind), lambda row, c=scale: c * float(np.sin(row)) - c, 8)
     assert asked["as is"] == asked["scaled"] != asked["blind"]
     assert asked["blind"] == asked["other"]

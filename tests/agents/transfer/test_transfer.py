@@ -18,6 +18,7 @@ from hpo_envs.agents.transfer.quantile import copula
 from hpo_envs.agents.transfer.rgpe import misranked, misranked_left_out, weights
 from hpo_envs.agents.transfer.stacked import LENGTHS
 from hpo_envs.agents.transfer.task_tpe import crowding, density, ranked, split
+from tests.agents.helpers import play
 
 X = np.stack(np.meshgrid(np.linspace(0, 1, 6), np.linspace(0, 1, 6)), axis=-1).reshape(-1, 2)
 TRUTH = -np.square(X - 0.4).sum(axis=1).round(6)
@@ -30,12 +31,7 @@ def problem(*sources: Source, objectives: int = 1) -> Problem:
 
 def regret(agent: Any, steps: int) -> float:
     """Difference between the best candidate and the best of the first ones."""
-    found = []
-    for _ in range(steps):
-        row = agent.ask()
-        found.append(TRUTH[row])
-        agent.tell(row, float(TRUTH[row]), {"cost": 1.0, "status": "ok"})
-    return float(TRUTH.max() - max(found))
+    return float(TRUTH.max() - TRUTH[play(agent, TRUTH.item, steps)].max())
 
 
 def test_a_source_returns_what_it_measured_and_predicts_the_rest() -> None:
@@ -91,8 +87,7 @@ def test_quantiles_are_cut_off_at_the_delta_of_the_paper() -> None:
     y = np.array([3.0, -1.0, 40.0, 5.0])
     delta = 1.0 / (4.0 * 4**0.25 * np.sqrt(np.pi * np.log(4)))
     shares = np.array([0.5, 0.25, 1.0 - delta, 0.75])
-    assert copula(y) == pytest.approx(norm.ppf(shares))
-    assert copula(np.exp(y)) == pytest.approx(copula(y))
+    assert (copula(y), copula(np.exp(y))) == (pytest.approx(norm.ppf(shares)), pytest.approx(copula(y)))
     assert np.isfinite(copula(np.ones(1))).all()
 
 
@@ -123,12 +118,7 @@ def test_normal_scores_are_symmetric_and_ties_equal() -> None:
 
 
 def asked(name: str, *sources: object, steps: int = 36) -> list[int]:
-    agent = make(name, problem(*sources), 0)  # type: ignore[arg-type]
-    rows = []
-    for _ in range(steps):
-        rows.append(agent.ask())
-        agent.tell(rows[-1], 0.0, {"cost": 1.0, "status": "ok"})  # what is told makes no difference
-    return rows
+    return play(make(name, problem(*sources), 0), float, steps)  # type: ignore[arg-type]  # what is told changes nothing
 
 
 def test_zero_shot_tries_rows_in_the_order_of_their_mean_score() -> None:
@@ -141,8 +131,7 @@ def test_zero_shot_tries_rows_in_the_order_of_their_mean_score() -> None:
 def test_a_portfolio_serves_many_tables_first_and_few_later() -> None:
     """By hand: the best row of two tables gains most, then that of the third, for which the first is the worst."""
     first, second = asked("portfolio", ALIKE, ALIKE, OTHER, steps=2)
-    assert first == int(np.argmax(TRUTH))
-    assert TRUTH[second] == TRUTH.min()
+    assert (first, TRUTH[second]) == (int(np.argmax(TRUTH)), TRUTH.min())
 
 
 def test_misranked_pairs_are_counted() -> None:
@@ -209,10 +198,7 @@ def test_two_objectives_are_both_learned_from_source() -> None:
     """If one source has measured the problem itself, suggestions lie on its front."""
     two = np.column_stack([TRUTH, -np.square(X - 0.6).sum(axis=1).round(6)])
     agent = make("stacked-gp", problem(Source("x", X, two, np.ones(36)), objectives=2), 0)
-    for _ in range(4):
-        row = agent.ask()
-        agent.tell(row, two[row], {"cost": 1.0, "status": "ok"})
-        assert pareto_front(two)[row]
+    assert pareto_front(two)[play(agent, two.__getitem__, 4)].all()
 
 
 def test_densities_are_sums_of_kernels() -> None:
@@ -243,10 +229,7 @@ def test_a_task_like_the_problem_is_more_similar() -> None:
 def test_two_objectives() -> None:
     two = np.column_stack([TRUTH, -np.square(X - 0.6).sum(axis=1)])
     agent = make("tst-tpe", problem(Source("x", X, two, np.ones(36)), objectives=2), 0)
-    rows = []
-    for _ in range(12):
-        rows.append(agent.ask())
-        agent.tell(rows[-1], two[rows[-1]], {"cost": 1.0, "status": "ok"})
+    rows = play(agent, two.__getitem__, 12)
     assert len(set(rows)) == 12
     good, _ = split(two, 0.1)
     assert len(set(rows) & set(good.tolist())) >= 3

@@ -1,5 +1,7 @@
 """The Gaussian process of learning curves: conditioning, and a prior from other tables' curves."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -25,9 +27,7 @@ SOURCES = (source("a"), source("b", 0.5))
 
 
 @pytest.mark.parametrize("sources", [(), SOURCES])
-def test_posterior_of_curves_equals_one_solve_of_all_cells(
-    sources: tuple[Source, ...], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_posterior_of_curves_equals_one_solve_of_all_cells(sources: tuple[Source, ...], monkeypatch: Any) -> None:
     monkeypatch.setattr(model, "CLIP", 1e9)
     prior, learned = curve_prior(RESOURCES, X, ("p", "q"), 0.5, sources)
     assert learned == bool(sources)

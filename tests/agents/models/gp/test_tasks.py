@@ -42,7 +42,6 @@ def test_sources_tell_what_few_observations_cannot_and_are_outvoted_by_many() ->
 
 def test_large_sources_count_with_their_best_and_a_spread_of_the_others() -> None:
     tasks = Tasks(SPACE, [source(500)], 0)
-    assert tasks.x.shape == (60, 3)
-    assert len(tasks.inputs(tasks.x)) == 60
+    assert (tasks.x.shape, len(tasks.inputs(tasks.x))) == ((60, 3), 60)
     np.testing.assert_array_equal(tasks.inputs(tasks.x[:, :2])[:, -2:], tasks.inputs(np.zeros((60, 2)))[:, -2:])
     assert np.ptp(height(tasks.x)) > 5.0
