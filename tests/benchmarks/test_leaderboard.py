@@ -36,8 +36,7 @@ def test_run_continues_with_what_is_missing(folder: Path, capsys: pytest.Capture
     runs = [r for where in (folder, folder / "setting-2", folder / "setting-3") for r in store.read(where)]
     arms = {n for n, e in AGENTS.items() if "arms" in e.supports and e.entrant}
     expected = {(a, s, b) for a in arms for s in range(3) for b in (102, 204, 408)}
-    assert {(r.header["agent"], r.seed, r.header["budget"]) for r in runs} == expected
-    assert len(runs) == len(expected)
+    assert ({(r.header["agent"], r.seed, r.header["budget"]) for r in runs}, len(runs)) == (expected, len(expected))
 
 
 def test_every_seed_is_replicate_and_families_have_several_settings() -> None:
@@ -57,8 +56,7 @@ def test_agents_of_other_packages_have_study_of_their_own() -> None:
     planned = leaderboard.studies(3, ["FIESTA-gaussian-v0", "CushLEPOR-ted-ende-v0"], ["optuna"])
     assert [name for name, _ in planned] == ["", "guests-1", "setting-2", "guests-2", "setting-3", "guests-3"]
     for (_, ours), (_, external) in zip(planned[::2], planned[1::2], strict=True):
-        assert external.environments == ours.environments
-        assert [c.name for c in external.agents] == ["optuna"]
+        assert (external.environments, [c.name for c in external.agents]) == (ours.environments, ["optuna"])
         assert "optuna" not in {c.name for c in ours.agents}
     with pytest.raises(ValueError, match=r"agents must be external, got bo, which the leaderboard already has"):
         leaderboard.studies(3, ["FIESTA-gaussian-v0"], ["optuna", "bo"])
@@ -66,8 +64,7 @@ def test_agents_of_other_packages_have_study_of_their_own() -> None:
 
 def test_agents_that_learn_from_other_tables_have_study_of_their_own() -> None:
     (base, _), (same, trained), (name, study) = leaderboard.studies(3, ["NMTHPO-swen-v0", "NMTHPO-v0"])
-    assert (base, same, name) == ("", "", "transfer")
-    assert [c.name for c in trained.agents] == [leaderboard.TRAINED]
+    assert (base, same, name, [c.name for c in trained.agents]) == ("", "", "transfer", [leaderboard.TRAINED])
     assert [(e.id, e.transfer) for e in study.environments] == [("NMTHPO-swen-v0", "family")]
     who = {c.name for c in study.agents}
     assert who == {*leaderboard.BESIDE} | {n for n, e in AGENTS.items() if e.sources or e.unseen}
@@ -99,8 +96,7 @@ def test_what_is_committed_has_fewer_points_and_same_scores() -> None:
     assert (len(few["x"]), few["x"][0], few["x"][-1]) == (20, 0, 100)
     assert few["agents"] == {"bo": [few["x"]] * 3, "random": [few["x"]]}
     assert one == {"x": few["x"], "agents": {"bo": [few["x"]], "random": [few["x"]]}}
-    assert (thin["cells"], track["name"]) == ([1], "a")
-    assert leaderboard.thinned(thin) == thin
+    assert (thin["cells"], track["name"], leaderboard.thinned(thin)) == ([1], "a", thin)
 
 
 def test_publish_writes_what_is_committed(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -120,8 +116,7 @@ def test_agent_that_is_random_search_within_budget_is_not_listed_beside_it() -> 
     ranking = [{"agent": a, "random": n} for a, n in (("bo", 0), ("trees", 2), ("random", 2), ("evolution", 1))]
     found = leaderboard.without_doubles({"tracks": [{"environments": ["A-v0", "B-v0"], "ranking": ranking}]})
     (track,) = found["tracks"]
-    assert [r["agent"] for r in track["ranking"]] == ["bo", "random", "evolution"]
-    assert track["doubles"] == ["trees"]
+    assert ([r["agent"] for r in track["ranking"]], track["doubles"]) == (["bo", "random", "evolution"], ["trees"])
 
 
 def test_committed_leaderboard_is_on_measured_tables() -> None:

@@ -77,8 +77,7 @@ def test_decomposition_of_a_tree_equals_values_by_hand() -> None:
     # Mean 1.25; over b: 0 and 2.5; over a: .5 on a quarter, 1.5 on the rest.
     assert main == pytest.approx([1.25**2, 0.25 * 0.75**2 + 0.75 * 0.25**2])
     assert total == pytest.approx(0.5 * 1.25**2 + 0.125 * 0.25**2 + 0.375 * 1.75**2)
-    assert pairs[0, 1] == pytest.approx(total - main.sum())
-    assert marginals[1][1] == pytest.approx([0.5, 1.5])
+    assert (pairs[0, 1], marginals[1][1]) == (pytest.approx(total - main.sum()), pytest.approx([0.5, 1.5]))
 
 
 def test_a_forest_finds_the_importance_on_a_complete_grid() -> None:

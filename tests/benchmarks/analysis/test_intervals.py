@@ -25,8 +25,7 @@ def test_one_environment_without_skewness_gives_a_t_test() -> None:
     ours, theirs = e, stats.ttest_1samp(d[0], 0)
     assert float(ours.p) == pytest.approx(theirs.pvalue)
     interval = theirs.confidence_interval()
-    assert [float(ours.low), float(ours.high)] == pytest.approx([interval.low, interval.high])
-    assert float(ours.df) == 11
+    assert ([float(ours.low), float(ours.high)], float(ours.df)) == (pytest.approx([interval.low, interval.high]), 11)
 
 
 def test_two_environments_have_the_degrees_of_freedom_of_welch() -> None:
@@ -38,8 +37,7 @@ def test_two_environments_have_the_degrees_of_freedom_of_welch() -> None:
     d[0, :8], d[1, 8:] = a, -b
     welch = stats.ttest_ind(a, b, equal_var=False)
     e = intervals.fixed_tasks(d)
-    assert float(e.df) == pytest.approx(welch.df)
-    assert float(e.p) == pytest.approx(welch.pvalue)
+    assert (float(e.df), float(e.p)) == (pytest.approx(welch.df), pytest.approx(welch.pvalue))
     assert float(e.mean) == pytest.approx((a.mean() - b.mean()) / 2)
 
 
@@ -114,8 +112,7 @@ def test_environments_are_a_sample_across_tasks() -> None:
     # Seed s is lucky on some environments and unlucky on as many others, so that none is lucky on the whole.
     d = means[:, None] + np.array([(-1.0) ** (e + np.arange(8)) for e in range(7)])
     e, t = intervals.across_tasks(d), stats.ttest_1samp(means, 0)
-    assert float(e.p) == pytest.approx(t.pvalue)
-    assert float(e.df) == pytest.approx(6)
+    assert (float(e.p), float(e.df)) == (pytest.approx(t.pvalue), pytest.approx(6))
 
 
 def test_variance_shared_by_all_environments_counts() -> None:
@@ -124,8 +121,7 @@ def test_variance_shared_by_all_environments_counts() -> None:
     d = luck + 0.1 * rng.standard_normal((6, 20))
     block = d.mean(axis=0).var(ddof=1) / 20
     e = intervals.fixed_tasks(d)
-    assert float(e.se) ** 2 == pytest.approx(block)
-    assert float(e.df) == 19
+    assert (float(e.se) ** 2, float(e.df)) == (pytest.approx(block), 19)
     within = (d.var(axis=1, ddof=1) / 20).sum() / 36
     assert float(intervals.across_tasks(d).se) ** 2 == pytest.approx(d.mean(axis=1).var(ddof=1) / 6 + block - within)
 
@@ -162,8 +158,7 @@ def test_sole_winner_needs_no_correction_and_its_rivals_do() -> None:
     assert bool(sole)
     assert not as_well.any()
     sole, as_well = significance.leader([[0.04, 0.04, 0.06], [0.001, 0.01, 0.2]])
-    assert sole.tolist() == [False, False]
-    assert as_well.tolist() == [[True, True, True], [False, False, True]]
+    assert (sole.tolist(), as_well.tolist()) == ([False, False], [[True, True, True], [False, False, True]])
 
 
 @pytest.mark.parametrize("bad", [[1.0, 2.0], [[]], [[1.0, float("inf")]]])

@@ -17,7 +17,7 @@ from hpo_envs.benchmarks.runs import run
 from hpo_envs.benchmarks.runs.episodes import Episodes
 from hpo_envs.tables import store
 from hpo_envs.tables.table import Metric, Provenance, Table
-from tests.helpers import ONE_OF_EACH
+from tests.helpers import ONE_OF_EACH, started
 
 NAN = float("nan")
 SOURCE = Provenance("surrogate", "nobody/nothing", "0" * 40, "none", "none")
@@ -52,8 +52,7 @@ def test_scales_of_tables_by_hand() -> None:
     assert (low.best.tolist(), low.reference.tolist(), low.signs.tolist()) == ([0.0], [-1.5], [-1.0])
     # Front, higher is better: (4, -2), (2, -1), (-1, 0); its worst corner and a tenth of its width more.
     two = scale_of(table(), objective=("score", "loss"))
-    assert two.best.tolist() == [4.0, 0.0]
-    assert two.reference == pytest.approx([-1.5, -2.2])
+    assert (two.best.tolist(), two.reference) == ([4.0, 0.0], pytest.approx([-1.5, -2.2]))
     assert two.front.tolist() == [[-1.0, 0.0], [2.0, -1.0], [4.0, -2.0]]
 
 
@@ -87,8 +86,7 @@ def test_headers_keep_scales_to_the_bit() -> None:
     for env_id, share in (("NMTHPO-zhen-mo-v0", 0.5), ("FIESTA-tdsa8-v0", 1.0), ("NASBenchNLP-wikitext2-v0", 1.0)):
         for r in run("random", env_id, [0, 1], env_kwargs={"subsample": share, "budget": 4}):
             scale = of_header(json.loads(json.dumps(r.header)))
-            assert scale.header() == r.header["scale"]
-            assert scale.front.shape[1] == len(r.header["objectives"])
+            assert (scale.header(), scale.front.shape[1]) == (r.header["scale"], len(r.header["objectives"]))
 
 
 def test_subsample_has_its_own_scale() -> None:
@@ -97,8 +95,7 @@ def test_subsample_has_its_own_scale() -> None:
         for r in runs:
             scale, t = of_header(r.header), store.load(r.header["table"])
             seen = np.unique(r.rewards, axis=0).reshape(-1, len(r.header["objectives"]))
-            assert len(r) == round(0.3 * len(t))
-            assert scale.best.tolist() == seen.max(axis=0).tolist()
+            assert (len(r), scale.best.tolist()) == (round(0.3 * len(t)), seen.max(axis=0).tolist())
             if len(scale.front):
                 assert scale.front.tolist() == seen[pareto_front(seen)].tolist()
             else:
@@ -111,8 +108,7 @@ def test_subsample_has_its_own_scale() -> None:
              ("NASBenchNLP-ptb-final-v0", {"subsample": 0.1}), ("FIESTA-ner-v0", {})], ids=str
 )  # fmt: skip
 def test_scales_of_many_episodes_are_those_of_each(case: tuple[str, dict[str, Any]]) -> None:
-    envs: Any = gym.make_vec(case[0], num_envs=5, **case[1])
-    envs.reset(seed=3)
+    envs = started(gym.make_vec(case[0], num_envs=5, **case[1]), seed=3)
     episodes, scales = Episodes.of(envs), Scales(case[0], envs.unwrapped.params, {})
     rows = [None] * 5 if episodes.shares is None else episodes.shares
     alone = [scales.of(table, own).header() for table, own in zip(episodes.tables.tolist(), rows, strict=True)]
@@ -173,8 +169,7 @@ def test_flat_runs_of_environment_that_draws_its_task_are_left_out() -> None:
     others = [r for r in runs if not r.header["table"].endswith("geo-lstm")]
     (rest,) = Comparison.of(others).summary()["tracks"]
     env = track["environments"][0]
-    assert track["left_out"] == {env: len(flat)}
-    assert {**track, "left_out": {}} == rest
+    assert (track["left_out"], {**track, "left_out": {}}) == ({env: len(flat)}, rest)
     assert sentences.verdict(track)[-1].startswith(f"{len(flat)} runs on {env} are excluded: ")
 
 

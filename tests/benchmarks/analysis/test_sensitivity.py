@@ -85,11 +85,9 @@ def test_correlation_equals_scipy(scores: list[float], variant: Any, data: st.Da
 def test_cases_of_figure_1() -> None:
     ranks = np.arange(100)
     flat, linear = np.full(100, 90.0), 50.0 + 0.4 * ranks
-    assert sens.relative_at(flat, 100) == 100.0
-    assert sens.expected_equivalent(flat) == 100.0
+    assert (sens.relative_at(flat, 100), sens.expected_equivalent(flat)) == (100.0, 100.0)
     assert sens.average_change(ranks, flat) == 0.0
-    assert sens.performance_correlation(ranks, linear) == pytest.approx(1.0)
-    assert sens.maxima(ranks, linear) == 0
+    assert (sens.performance_correlation(ranks, linear), sens.maxima(ranks, linear)) == (pytest.approx(1.0), 0)
     zigzag = linear + np.where(ranks % 2, 8.0, -8.0)
     assert sens.maxima(ranks, zigzag) == 49
     assert sens.average_change(ranks, zigzag) > 10 * sens.average_change(ranks, linear)

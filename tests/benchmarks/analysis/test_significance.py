@@ -31,8 +31,7 @@ def test_fewer_than_six_clusters_do_not_generalise() -> None:
     scores = {"a": 0.1 + 0.01 * rng.random((6, 10)), "b": 0.5 + 0.01 * rng.random((6, 10))}
     for groups, winner in (("uvwxyz", "a"), ("uuwxyz", None)):
         found = significance.judged(scores, groups)
-        assert found["best"] == {"here": "a", "there": winner}
-        assert found["groups"] == len(set(groups))
+        assert (found["best"], found["groups"]) == ({"here": "a", "there": winner}, len(set(groups)))
     assert {s["there"] for s in found["standings"]} == {"inconclusive"}
     assert found["pairs"][0]["there"]["verdict"] == "inconclusive"
 
@@ -51,9 +50,7 @@ def test_agents_that_share_no_seed_are_not_compared() -> None:
 
 def test_scores_of_unequal_length_are_padded() -> None:
     full = intervals.padded([np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([[5.0, 6.0]])])
-    assert full.shape == (2, 2, 2)
-    assert full[0].tolist()[0] == [1.0, 3.0]
-    assert full[1, 1, 0] == 6.0
+    assert (full.shape, full[0].tolist()[0], full[1, 1, 0]) == ((2, 2, 2), [1.0, 3.0], 6.0)
     assert np.isnan(full[:, 1, 1]).all()
 
 
@@ -67,8 +64,7 @@ def test_bands_do_not_depend_on_the_number_of_points(monkeypatch: pytest.MonkeyP
 
 def test_a_single_agent_has_no_rival() -> None:
     found = significance.judged({"a": np.random.default_rng(0).random((6, 10))}, "uvwxyz")
-    assert found["pairs"] == []
-    assert found["best"] == {"here": None, "there": None}
+    assert (found["pairs"], found["best"]) == ([], {"here": None, "there": None})
 
 
 def test_an_agent_is_best_across_tasks_only_if_it_is_best_on_these() -> None:

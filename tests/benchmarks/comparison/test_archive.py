@@ -27,16 +27,13 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "old.zip"
 
 
-def test_new_agent_has_rank_among_archived_ones(
-    built: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_new_agent_has_rank_among_archived_ones(built: Path, tmp_path: Path, capsys: Any) -> None:
     given = ["compare", "--archive", str(built), "--out", str(tmp_path / "runs")]
     assert main([*given, "--agents", "graph-ei-rbf"]) == 0
     assert "12 runs made" in capsys.readouterr().out
     whole = Comparison({**study_of(built), "agents": ["random", "bo-ei-rbf", "graph-ei-rbf"]}).run()
     ranked = archive.rank(Comparison({**study_of(built), "agents": ["graph-ei-rbf"]}).run(), built)
-    assert ranked.digest() == whole.digest()
-    assert ranked.verdict() == whole.verdict()
+    assert (ranked.digest(), ranked.verdict()) == (whole.digest(), whole.verdict())
     assert main([*given, "--agents", "random"]) == 2
     assert "--agents must be new to the archive, got random" in capsys.readouterr().err
     assert main([*given, "--agents", "bo", "--seeds", "3"]) == 2
@@ -81,8 +78,7 @@ def test_nothing_is_written_outside_of_the_folder(built: Path, tmp_path: Path, m
     with zipfile.ZipFile(tmp_path / "slip.zip", "a") as file:
         file.writestr(f"../{part.partition('/')[2]}", data)
     with archive.opened(tmp_path / "slip.zip") as (_, folder):
-        assert [p.name for p in target.iterdir()] == [folder.name]
-        assert (folder / part).read_bytes() == data
+        assert ([p.name for p in target.iterdir()], (folder / part).read_bytes()) == ([folder.name], data)
     assert not [*target.iterdir()]
 
 

@@ -41,8 +41,7 @@ def test_a_comparison_in_memory_equals_the_stored_one(tmp_path: Path) -> None:
     assert here.scores == there.scores
     loaded = Comparison.load(tmp_path).scores
     assert sorted(map(repr, loaded["cells"])) == sorted(map(repr, here.scores["cells"]))
-    assert loaded["tracks"][0]["ranking"] == here.scores["tracks"][0]["ranking"]
-    assert here.verdict() == there.verdict()
+    assert (loaded["tracks"][0]["ranking"], here.verdict()) == (here.scores["tracks"][0]["ranking"], there.verdict())
     assert here.verdict().startswith("NMTHPO: On these 2 tasks, ")
     assert str(here).count("mean regret") == 2
     assert "Comparison of 2 agents on 2 environments" in repr(here)
@@ -104,9 +103,7 @@ def test_report_and_plot(tmp_path: Path) -> None:
 
 @pytest.mark.hostile
 @pytest.mark.parametrize("how", ["deleted", "moved up"])
-def test_report_names_missing_runs_in_its_first_line(
-    tmp_path: Path, how: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_report_names_missing_runs_in_its_first_line(tmp_path: Path, how: str, capsys: Any) -> None:
     Comparison(STUDY, tmp_path).run()
     assert main(["report", str(tmp_path)]) == 0
     assert "INCOMPLETE" not in capsys.readouterr().out
@@ -152,27 +149,15 @@ def test_report_rejects_to_write_through_symbolic_links(tmp_path: Path, capsys: 
 
 @pytest.mark.hostile
 @pytest.mark.parametrize(
-    "name", ["summary.csv", "study.json", "figures/NMTHPO-zhen-v0.png", "figures/NMTHPO-zhen-v0-targets.csv"]
+    "name",
+    ["summary.csv", "study.json", "figures/NMTHPO-zhen-v0.png", "figures/NMTHPO-zhen-v0-targets.csv", "NMTHPO-zhen-v0"],
 )
-def test_compare_rejects_to_write_through_symbolic_links(
-    tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_compare_rejects_to_write_through_symbolic_links(tmp_path: Path, name: str, capsys: Any) -> None:
     runs, mine = tmp_path / "runs", tmp_path / "mine.txt"
     given = ["compare", "--env", "NMTHPO-zhen-v0", "--seeds", "2", "--budget", "2", "--out", str(runs)]
-    mine.write_text("precious")
+    mine.mkdir() if name == "NMTHPO-zhen-v0" else mine.write_text("precious")
     (runs / name).parent.mkdir(parents=True)
     (runs / name).symlink_to(mine)
     assert main([*given, "--scores", "targets"]) == 2
     assert f"got a symbolic link to {mine}" in capsys.readouterr().err
-    assert mine.read_text() == "precious"
-
-
-@pytest.mark.hostile
-def test_compare_rejects_folder_that_is_symbolic_link(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    runs, mine = tmp_path / "runs", tmp_path / "mine"
-    runs.mkdir()
-    mine.mkdir()
-    (runs / "NMTHPO-zhen-v0").symlink_to(mine)
-    assert main(["compare", "--env", "NMTHPO-zhen-v0", "--seeds", "2", "--budget", "2", "--out", str(runs)]) == 2
-    assert f"got a symbolic link to {mine}" in capsys.readouterr().err
-    assert not list(mine.iterdir())
+    assert [*mine.iterdir()] == [] if mine.is_dir() else mine.read_text() == "precious"

@@ -12,7 +12,7 @@ import pytest
 
 from hpo_envs.benchmarks import Comparison
 from hpo_envs.benchmarks.comparison import replay as replay_module
-from hpo_envs.benchmarks.comparison.replay import Replay, table_of
+from hpo_envs.benchmarks.comparison.replay import Replay
 from hpo_envs.benchmarks.runs import Run, run
 from hpo_envs.benchmarks.study import store
 from hpo_envs.commands.main import main
@@ -50,9 +50,7 @@ def _checked(folder: Path) -> Replay:
     return replay
 
 
-def test_runs_on_table_that_is_not_installed_are_scored_and_not_checked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_runs_on_table_that_is_not_installed_are_scored_and_not_checked(tmp_path: Path, monkeypatch: Any) -> None:
     folder = _stored(tmp_path, run("random", "NMTHPO-zhen-v0", range(5)))
     known = Comparison.load(folder).summary()
     monkeypatch.setattr(tables, "missing", lambda name: [tmp_path] if name == "nmthpo/zhen" else [])
@@ -156,8 +154,7 @@ def test_agents_share_episodes_wherever_their_parts_begin(
         runs = run("random", "NMTHPO-zhen-v0", range(first, first + 300), budget=2)
         header = {"agent": name, "algorithm": "random"}
         _stored(tmp_path, [dataclasses.replace(r, header={**r.header, **header}) for r in runs])
-    assert _checked(tmp_path).checked == 600
-    assert len(problems) == made
+    assert (_checked(tmp_path).checked, len(problems)) == (600, made)
 
 
 def test_cells_are_built_again(tmp_path: Path) -> None:
@@ -213,10 +210,3 @@ def test_functions_are_not_called_again(tmp_path: Path) -> None:
     assert len(calls) == 11
     assert found["checked"] == "Runs on FunctionHPO-v0 were not replayed: a function is not called again."
     assert [(cell["agent"], cell["n"]) for cell in found["cells"]] == [("random", 2), ("auto (box-bo)", 1)]
-
-
-def test_the_table_is_that_on_which_the_run_was_made() -> None:
-    (one,) = run("random", "NMTHPO-zhen-mo-v0", [0], budget=3)
-    assert table_of(one.header).provenance.sha256 == one.header["sha256"]
-    with pytest.raises(ValueError, match="runs must be scored on their own table"):
-        table_of({**one.header, "sha256": "0" * 64})

@@ -66,12 +66,10 @@ def test_scores_are_kept_by_environment_and_agent(runs: list[Run]) -> None:
     one = found["NMTHPO-zhen-v0"]["random"]
     own = [r for r in some if r.header["env"] == "NMTHPO-zhen-v0" and r.header["agent"] == "random"]
     after = [regret.after(r) for r in own]
-    assert one.seeds.tolist() == list(range(6))
-    assert one.evaluations.tolist() == [a.tolist() for a in after]
+    assert (one.seeds.tolist(), one.evaluations.tolist()) == (list(range(6)), [a.tolist() for a in after])
     assert one.shares.shape == (6, len(scored.GRID))
     assert one.shares[:, -1].tolist() == one.evaluations[:, -1].tolist() == one.final.tolist()
-    assert one.spent.tolist() == [1.0] * 6
-    assert one.score("anytime") == pytest.approx(np.mean(after, axis=1))
+    assert (one.spent.tolist(), one.score("anytime")) == ([1.0] * 6, pytest.approx(np.mean(after, axis=1)))
     assert one.score("final") is one.final
 
 
@@ -141,8 +139,7 @@ def test_only_two_objectives_have_fronts(runs: list[Run]) -> None:
     found = surfaces.of_cells(scored.Scores.of(runs).cells)
     assert list(found) == ["NMTHPO-zhen-mo-v0"]
     entry = found["NMTHPO-zhen-mo-v0"]
-    assert list(entry["stages"]) == ["25%", "50%", "100%"]
-    assert set(entry["stages"]["50%"]) == {"random", "bo-ehvi-rbf"}
+    assert (list(entry["stages"]), set(entry["stages"]["50%"])) == (["25%", "50%", "100%"], {"random", "bo-ehvi-rbf"})
     assert (np.diff(entry["x"]) > 0).all()
 
 
@@ -150,8 +147,7 @@ def test_errors_and_evaluations_are_those_of_runs() -> None:
     env = "FIESTA-gaussian-v0"
     runs = [r for a in ("sh", "ttts", "random") for b in (102, 408) for r in run(a, env, range(12), budget=b)]
     found = Comparison.of(runs).summary()
-    assert found["selections"] == Comparison.of(runs).scores["selections"]
-    assert list(found["selections"]) == ["FIESTA"]
+    assert (found["selections"], list(found["selections"])) == (Comparison.of(runs).scores["selections"], ["FIESTA"])
     records = {(r["agent"], r["budget"]): r for r in found["selections"]["FIESTA"]}
     assert len(records) == 6
     best = table_of(runs[0].header).final("score").argmax()

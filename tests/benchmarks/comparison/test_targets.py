@@ -15,29 +15,23 @@ from hpo_envs.benchmarks.runs import Run
 
 def test_targets_equal_values_by_hand() -> None:
     rewards = [1.0, 3.0, 2.6, 3.4, 5.0, 4.0]
-    assert targets.ftb(rewards, 5.0) == 5
-    assert targets.ftc(rewards, 5.0, 1.6) == 4
-    assert targets.ftc(rewards, 26.09, 0.5) == float("inf")
-    assert targets.fb(rewards, 5.0, 3) == 2.0
+    assert (targets.ftb(rewards, 5.0), targets.ftc(rewards, 5.0, 1.6)) == (5, 4)
+    assert (targets.ftc(rewards, 26.09, 0.5), targets.fb(rewards, 5.0, 3)) == (float("inf"), 2.0)
     assert targets.ftb(rewards, 6.0) == float("inf")
     points = np.array([[1.0, 1.0], [3.0, 0.0], [0.0, 3.0], [2.0, 2.0]])
     front = points[pareto_front(points)]
-    assert front.tolist() == [[3.0, 0.0], [0.0, 3.0], [2.0, 2.0]]
-    assert targets.fto(points, front) == 2
-    assert targets.fta(points, front) == 4
-    assert targets.fbp(points, front, 3) == 2
+    assert (front.tolist(), targets.fto(points, front)) == ([[3.0, 0.0], [0.0, 3.0], [2.0, 2.0]], 2)
+    assert (targets.fta(points, front), targets.fbp(points, front, 3)) == (4, 2)
 
 
 def test_targets_on_the_edge_are_met() -> None:
-    assert targets.first_reaching([0, 0, 1, 1]) == 3.0
-    assert targets.first_reaching(["", "x"]) == 2.0
+    assert (targets.first_reaching([0, 0, 1, 1]), targets.first_reaching(["", "x"])) == (3.0, 2.0)
     assert type(targets.first_reaching([True])) is float
     assert targets.first_reaching([]) == float("inf")
     assert targets.ftb(["1", "2"], 2.0) == 2.0 == targets.fb(["1"], 3.0)
     assert targets.fto([["1", "2"]], [[1.0, 2.0]]) == targets.fto([[1.0, 2.0]], [["1", "2"]]) == 1.0
     assert targets.ftc([25.0, 25.59, 26.0], 26.09) == 2.0  # 26.09 - 0.5 is no exact binary number
-    assert targets.ftc([25.0, 25.5899, 26.0], 26.09) == 3.0
-    assert targets.ftc([1, 2, 3], 3, 1) == 2.0
+    assert (targets.ftc([25.0, 25.5899, 26.0], 26.09), targets.ftc([1, 2, 3], 3, 1)) == (3.0, 2.0)
     assert targets.ftc([2.0 - 1e-6], 3, 1) == float("inf")
     rewards = np.arange(30.0)
     assert targets.fb(rewards, 40.0) == 21.0  # of 20 evaluations
@@ -45,8 +39,7 @@ def test_targets_on_the_edge_are_met() -> None:
     assert type(targets.fb([1], 2.0)) is float
     front = np.array([[3.0, 0.0], [0.0, 3.0]])
     seen = [[3.0, 1.0], [0.0, 3.0], [0.0, 3.0], [3.0, 0.0]]
-    assert targets.fto(seen, front) == 2.0
-    assert targets.fta(seen, front) == 4.0
+    assert (targets.fto(seen, front), targets.fta(seen, front)) == (2.0, 4.0)
     assert [targets.fbp(seen, front, k) for k in (1, 2, 3, 4)] == [0.0, 1.0, 1.0, 2.0]
     assert targets.fta(seen[:3], front) == float("inf")
 
@@ -68,8 +61,7 @@ def test_tolerance_has_the_scale_of_the_metric() -> None:
     (one,) = run("random", "NMTHPO-zhen-v0", [0])
     scale = one.header["scale"]
     close = 0.1 * (scale["best"][0] - scale["reference"][0])
-    assert targets.tolerance_of(one, None) == pytest.approx(close)
-    assert targets.tolerance_of(one, 0.25) == 0.25
+    assert (targets.tolerance_of(one, None), targets.tolerance_of(one, 0.25)) == (pytest.approx(close), 0.25)
     assert f"within {close:.3g} of it, in the unit of bleu (0.1 of" in targets.legend({"random": [one]})
     assert "within 0.25 of it, in the unit of bleu." in targets.legend({"random": [one]}, 0.25)
     shrunk = scale | {name: [scale[name][0] / 100] for name in ("best", "reference")}
@@ -86,12 +78,10 @@ def test_summary_and_its_refusals() -> None:
     records = targets.summarise({"random": runs})
     fb = next(r for r in records if r["score"] == "fb")
     expected = [r.header["scale"]["best"][0] - r.rewards.max() for r in runs]
-    assert fb["mean"] == pytest.approx(np.mean(expected))
-    assert fb["std"] == pytest.approx(np.std(expected))
+    assert (fb["mean"], fb["std"]) == (pytest.approx(np.mean(expected)), pytest.approx(np.std(expected)))
     assert fb["low"] <= fb["mean"] <= fb["high"]
     head, row = targets.rows(records)
-    assert head == ["agent", "best", "fb", "ftb", "ftc"]
-    assert row[0] == "random"
+    assert (head, row[0]) == (["agent", "best", "fb", "ftb", "ftc"], "random")
     assert [r["mean"] for r in targets.summarise({"random": runs}, 99.0) if r["score"] == "ftc"] == [1.0]
     unknown = [dataclasses.replace(scaled(r, "none"), rewards=-r.rewards) for r in runs]
     (best,) = targets.summarise({"random": unknown})

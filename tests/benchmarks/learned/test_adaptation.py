@@ -29,8 +29,7 @@ def test_gains_are_over_the_best_rival_with_families_as_groups() -> None:
 
 
 def test_tasks_are_lookups_and_halves_are_the_configurations_that_training_hides() -> None:
-    assert len(adaptation.ids("NMTHPO")) == 6
-    assert len(adaptation.ids("TaskSet")) == 12
+    assert (len(adaptation.ids("NMTHPO")), len(adaptation.ids("TaskSet"))) == (6, 12)
     assert sum(len(adaptation.ids(f)) for f in adaptation.LEFT_OUT if f.startswith("TextMini")) == 17
     assert {len(adaptation.ids(f, adaptation.OTHER_TABLES)) for f in adaptation.OTHER_TABLES} == {6, 12, 13}
     helped = adaptation.methods({}, "table")["learned-policy"]

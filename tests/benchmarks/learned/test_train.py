@@ -21,12 +21,10 @@ from hpo_envs.benchmarks.runs import run
 
 def test_task_has_rewards_and_sources_of_its_id() -> None:
     t = tasks.task("NMTHPO-jaen-v0")
-    assert t.languages == ("jpn",)
-    assert sorted(t.sources) == [("chi",), ("rus",), ("som",), ("swa",)]
+    assert (t.languages, sorted(t.sources)) == (("jpn",), [("chi",), ("rus",), ("som",), ("swa",)])
     env = gym.make(t.env_id)
     env.reset(seed=0)
-    assert t.rewards[7] == env.step(7)[1]
-    assert t.predictions.shape == (4, len(t.rewards))
+    assert (t.rewards[7], t.predictions.shape) == (env.step(7)[1], (4, len(t.rewards)))
     assert t.correlations.shape == (LENGTHS, len(t.rewards), len(t.rewards))
     np.testing.assert_allclose(t.correlations.diagonal(axis1=1, axis2=2), 1.0)
 
@@ -43,8 +41,7 @@ def test_episodes_are_parts_of_tables_and_sources() -> None:
     for i in range(12):
         rewards = drawn.rewards[i, drawn.tables.valid[i]]
         assert set(rewards.tolist()) <= known
-        assert drawn.best[i] == rewards.max()
-        assert drawn.span[i] == rewards.max() - np.median(rewards)
+        assert (drawn.best[i], drawn.span[i]) == (rewards.max(), rewards.max() - np.median(rewards))
         for p in drawn.tables.predictions[i, drawn.tables.used[i]]:
             assert abs(p[drawn.tables.valid[i]].mean()) < 1e-9
 
@@ -57,8 +54,7 @@ def test_mixed_rewards_are_new_tasks() -> None:
 
 
 def test_flat_tables_are_none_of_ids() -> None:
-    assert len(tasks.ids("CharHPO")) == 22
-    assert len(tasks.ids("NMTHPO")) == 6
+    assert (len(tasks.ids("CharHPO")), len(tasks.ids("NMTHPO"))) == (22, 6)
 
 
 FIRST = np.array([[*START.values()]])

@@ -14,20 +14,6 @@ def sweeps() -> tuple[settings.Sweep, ...]:
     return settings.sweeps()
 
 
-DIFFERENT = {
-    (6, "inflection", "gle", "lstm", "mean"): 81.13,
-    (6, "inflection", "avg", "lstm", "mean"): 86.19,
-    (6, "g2p", "arm_e", "lstm", "mean"): 84.59,
-}
-"""Published values that no interpretation of the files explains, with our values."""
-
-
-def test_every_value_agrees_with_published_one_but_three(sweeps: tuple[settings.Sweep, ...]) -> None:
-    entries = analysis.entries(settings.expected(), analysis.values(sweeps))
-    assert len(entries) == 1000
-    assert {e.key: round(float(e.ours), 2) for e in entries if e.verdict == "differs"} == DIFFERENT
-
-
 def test_quirks_matter(sweeps: tuple[settings.Sweep, ...]) -> None:
     """Each departure from the text is needed to obtain the published similarity."""
     expected = settings.expected()
@@ -36,8 +22,7 @@ def test_quirks_matter(sweeps: tuple[settings.Sweep, ...]) -> None:
     for variant, verdict in (("published", "agrees"), ("paper", "differs")):
         values = analysis.of_sweep(one, variant)["maxima"]  # type: ignore[arg-type]
         assert analysis.entry(key, expected[key].text, values).verdict == verdict
-    assert one.ranked(True).shape == (200, 14)
-    assert one.ranked(False).shape == (200, 16)
+    assert (one.ranked(True).shape, one.ranked(False).shape) == ((200, 14), (200, 16))
 
 
 def test_verdicts_reject_next_value() -> None:
@@ -56,31 +41,16 @@ def test_verdicts_reject_next_value() -> None:
 
 
 def test_published_tables_are_typed_in_full() -> None:
-    published = {key: p.text for key, p in settings.expected().items()}
-    counts = [sum(key[0] == t for key in published) for t in (3, 4, 5, 6, 8, 9, 10, 11, 12)]
+    counts = [sum(key[0] == t for key in settings.expected()) for t in (3, 4, 5, 6, 8, 9, 10, 11, 12)]
     # Table 4 lost the means of its last column in the text that we have: 4 x (5 means + 5 deviations) are left.
     assert counts == [32, 40, 48, 112, 240, 144, 96, 144, 144]
-    assert published[3, "inflection", "", "transformer", "rel@150 sd"] == "15.26"
-    assert published[5, "g2p", "", "lstm", "rho"] == "-0.04"
-    assert published[6, "g2p", "arm_e", "transformer", "zero"] == "7.00"
-    assert published[8, "inflection", "rom", "transformer", "warmup_steps"] == "47847"
-    assert published[9, "g2p", "dut", "lstm", "dropout"] == "0.01"
-    assert published[12, "g2p", "hun", "transformer", "bs_change"] == "31.30"
-
-
-def test_sizes_of_table_7_are_those_of_both_shared_tasks() -> None:
-    found = settings.sizes()
-    assert len(found) == 33
-    apart = [quantity for quantity, p, n in found if p.judge(n) == "differs"]
-    assert apart == [f"g2p {lang} training examples" for lang in ("arm", "dut", "hun", "geo")]
 
 
 def test_cases_of_figure_1_differ_as_paper_says() -> None:
     robust, linear, rough, random = reproduce.metrics_of_cases()
     assert robust["equivalent"] == 100
     assert robust["rho"] is None
-    assert linear["rho"] == 1
-    assert linear["maxima"] == 0
+    assert (linear["rho"], linear["maxima"]) == (1, 0)
     assert linear["equivalent"] < 10
     assert linear["change"] < rough["change"] < random["change"]
     assert linear["rho"] > rough["rho"] > random["rho"]

@@ -61,8 +61,7 @@ def test_verdicts_follow_printed_digits() -> None:
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_map_keeps_order(jobs: int, tmp_path: Path) -> None:
     with Reproduction(tmp_path, jobs=jobs) as r:
-        assert r.map(math.comb, [(4, 2), (1, 1), (3, 1)], "x") == [6, 1, 3]
-        assert list(r.seeds(2)) == [0, 1]
+        assert (r.map(math.comb, [(4, 2), (1, 1), (3, 1)], "x"), list(r.seeds(2))) == ([6, 1, 3], [0, 1])
 
 
 def test_published_numbers_are_written_with_mechanism_of_what_differs(tmp_path: Path) -> None:
@@ -80,7 +79,6 @@ def test_published_numbers_are_written_with_mechanism_of_what_differs(tmp_path: 
 @pytest.mark.parametrize("folder", ["charhpo", "cushlepor", "fiesta", "nasbenchnlp", "nmtlc"])
 def test_every_committed_difference_has_mechanism(folder: str) -> None:
     rows = atomic.read_csv(HERE / folder / "results" / "compared.csv")
-    assert {row["verdict"] for row in rows} <= set(typing.get_args(common.Verdict))
     assert [row for row in rows if row["verdict"] != "agrees" and not row["mechanism"]] == []
     assert rows
 

@@ -14,11 +14,9 @@ LEVELS = np.array([1.0, 2.0, 4.0, 8.0])
 def test_halving_keeps_the_best_and_pays_what_is_new() -> None:
     curves = np.arange(8.0)[:, None] + np.zeros(4)
     survivors, spent = analysis.halve(curves, LEVELS, np.arange(8), eta=2.0, minimum=1 / 8)
-    assert survivors.tolist() == [7]
-    assert spent == pytest.approx(8 * 1 / 8 + 4 * 1 / 8 + 2 * 2 / 8 + 1 * 4 / 8)
+    assert (survivors.tolist(), spent) == ([7], pytest.approx(8 * 1 / 8 + 4 * 1 / 8 + 2 * 2 / 8 + 1 * 4 / 8))
     everyone, spent = analysis.halve(curves, LEVELS, np.arange(8), eta=2.0, minimum=1.0)
-    assert everyone.tolist() == [7, 6, 5, 4, 3, 2, 1, 0]
-    assert spent == 8.0
+    assert (everyone.tolist(), spent) == ([7, 6, 5, 4, 3, 2, 1, 0], 8.0)
 
 
 def test_best_value_survives_a_fall_that_last_value_does_not() -> None:

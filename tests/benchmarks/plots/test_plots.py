@@ -39,8 +39,7 @@ def test_incumbent_is_mean_over_runs_at_what_was_spent() -> None:
     axes = runs.incumbent(frame())
     a, b = axes.get_lines()
     # Before 2, the second run of a has nothing.
-    assert a.get_xdata().tolist() == [2.0, 3.0, 4.0]
-    assert a.get_ydata().tolist() == [4.0, 4.0, 4.0]
+    assert (a.get_xdata().tolist(), a.get_ydata().tolist()) == ([2.0, 3.0, 4.0], [4.0, 4.0, 4.0])
     assert b.get_ydata().tolist() == [0.0, 0.0, 4.0]
     assert [t.get_text() for t in axes.get_legend().get_texts()] == ["a", "b"]
     assert runs.incumbent(frame(), axes) is axes
@@ -86,8 +85,7 @@ def test_lines_go_through_values_and_best_is_on_top() -> None:
     axes = configurations.parallel_coordinates(FRAME, ["lr", "layers", "kind", "same"])
     (lines,) = axes.collections
     heights = [path.vertices[:, 1].tolist() for path in lines.get_paths()]
-    assert heights[0] == pytest.approx([0.0, 0.0, 1.0])
-    assert heights[1] == pytest.approx([1.0, 1.0, 0.0])
+    assert (heights[0], heights[1]) == (pytest.approx([0.0, 0.0, 1.0]), pytest.approx([1.0, 1.0, 0.0]))
     assert heights[2] == pytest.approx([0.5, 0.25, configurations.MISSING])  # the best; lr is on a logarithmic scale
     assert [t.get_text() for t in axes.get_xticklabels()] == ["lr", "layers", "kind"]
     named = FRAME.copy()
@@ -114,8 +112,7 @@ def test_panels_are_saved_twice_and_alike(tmp_path: Path) -> None:
 def test_agent_looks_same_in_every_picture() -> None:
     alone, among = style.looks(["bo"]), style.looks(["random", "learned (seen)", "bo", "somebody:Else"])
     assert among["bo"] == alone["bo"] == style.looks(["bo (refit=1)"])["bo (refit=1)"]
-    assert among["learned (seen)"] == style.looks(["learned"])["learned"]
-    assert len(set(among.values())) == 4
+    assert (among["learned (seen)"], len(set(among.values()))) == (style.looks(["learned"])["learned"], 4)
     both = style.looks(["bo (1)", "bo (2)"])
     assert both["bo (1)"] != both["bo (2)"]
     assert len(style.looks(map(str, range(40)))) == 40, "more agents than looks share some"

@@ -66,8 +66,7 @@ def test_sentences_on_few_environments_and_on_clusters() -> None:
     assert four[0].startswith("a is significantly better than b on these 4 tasks (20 seeds; lead over b 0.06")
     assert four[2:] == ["4 tasks are too few to generalise."]
     six = made({"a": spread([0.1] * 6), "b": spread([0.2] * 6, seed=1)}, "aabbcd")
-    assert six["groups"] == 4
-    assert sentences.verdict(six)[2] == "4 groups of related tasks are too few to generalise."
+    assert (six["groups"], sentences.verdict(six)[2]) == (4, "4 groups of related tasks are too few to generalise.")
     assert sentences.runs(six) == "6 environments in 4 task groups, 20 seeds each"
     one = sentences.verdict(made({"a": spread([0.1] * 2), "b": spread([0.2] * 2, seed=1)}, "xx"))
     assert one[2] == "1 group of related tasks is too few to generalise."
@@ -149,8 +148,7 @@ def test_pairs_can_be_read_either_way() -> None:
     assert turned is not None
     assert (one["here"]["verdict"], turned["here"]["verdict"]) == ("better", "worse")
     low, high = one["here"]["difference"][1:]
-    assert turned["here"]["difference"][1:] == [-high, -low]
-    assert (one["ahead"], turned["ahead"]) == (6, 0)
+    assert (turned["here"]["difference"][1:], one["ahead"], turned["ahead"]) == ([-high, -low], 6, 0)
     assert sentences.against(track, "a", "a") is None
     assert [numbers.number(v) for v in (None, -0.0, 0.12345)] == ["never", "0", "0.123"]
     assert sentences.listed(list("abcdefghij"), 4) == "a, b and 8 more"

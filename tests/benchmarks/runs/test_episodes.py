@@ -138,9 +138,7 @@ def test_all_agents_have_episode_of_their_seed() -> None:
 
 
 def test_targets_see_rows_of_table() -> None:
-    runs = run(
-        "random", "NMTHPO-zhen-v0", range(4), env_kwargs={"budget": None}, target=lambda action, reward: action == 11
-    )
+    runs = run("random", "NMTHPO-zhen-v0", range(4), env_kwargs={"budget": None}, target=lambda action, _: action == 11)
     assert all(r.actions[-1] == 11 and 11 not in r.actions[:-1] for r in runs)
     assert len({len(r) for r in runs}) > 1
 

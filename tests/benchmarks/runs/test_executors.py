@@ -51,22 +51,6 @@ def test_studies_have_same_digest_on_every_executor(factory: Callable[[], Any], 
     assert here == there
 
 
-@pytest.mark.parametrize("factory", [pool, loky])
-def test_worker_killed_in_middle_same_digest(factory: Callable[[], Any], tmp_path: Path, mine: str) -> None:
-    flag = tmp_path / "died"
-    outcome = conduct(deadly(mine, flag, once=True), tmp_path / "there", factory)
-    assert flag.exists()
-    assert (outcome.made, outcome.errors) == (25, {})
-    conduct(deadly(mine, flag, once=True), tmp_path / "here")
-    assert store.digest(store.read(tmp_path / "here")) == store.digest(store.read(tmp_path / "there"))
-
-
-def test_agent_at_which_workers_always_die_is_found(tmp_path: Path, mine: str) -> None:
-    outcome = conduct(deadly(mine, tmp_path / "died", once=False), tmp_path / "runs", pool)
-    assert {agent for _, agent in outcome.errors} == {"dies"}
-    assert outcome.made == 3 * 5
-
-
 def test_broken_executor_is_one_line_and_same_study_resumes(tmp_path: Path, mine: str) -> None:
     study = deadly(mine, tmp_path / "died", once=True)
     with pool() as given, pytest.raises(RuntimeError, match="executor must not break unless it is a factory"):
@@ -122,9 +106,7 @@ def test_search_on_executor(factory: Callable[[], Any], tmp_path: Path) -> None:
     assert [e.metrics for e in there] == [e.metrics for e in here]
 
 
-def test_compare_takes_factory_by_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_compare_takes_factory_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     (tmp_path / "factories.py").write_text(
         "from concurrent.futures import ThreadPoolExecutor\ndef two():\n    return ThreadPoolExecutor(2)\n"
     )

@@ -48,9 +48,7 @@ def assert_same(a: Run, b: Run) -> None:
         (a.costs, b.costs),
         (np.asarray(a.recommended), np.asarray(b.recommended)),
     ):
-        assert one.dtype == other.dtype
-        assert one.shape == other.shape
-        assert one.tobytes() == other.tobytes()
+        assert (one.dtype, one.shape, one.tobytes()) == (other.dtype, other.shape, other.tobytes())
 
 
 @pytest.mark.parametrize("agent", EVERY if WIDE else KINDS)
@@ -146,8 +144,7 @@ def test_one_bad_agent_stops_alone_in_study(tmp_path: Path) -> None:
     outcome = conduct(study, tmp_path)
     assert outcome.errors.keys() == {("NMTHPO-zhen-v0", "bad")}
     runs = store.read(tmp_path)
-    assert {r.header["agent"] for r in runs} == {"good"}
-    assert [r.header["isolated"] for r in runs] == [True] * 3
+    assert ({r.header["agent"] for r in runs}, [r.header["isolated"] for r in runs]) == ({"good"}, [True] * 3)
     plain = Study(study.environments, (Entrant("good", "random"),), study.seeds)
     with pytest.raises(ValueError, match="isolated"):  # one folder holds one kind
         conduct(plain, tmp_path)

@@ -129,8 +129,7 @@ def test_damaged_journal_keeps_its_valid_beginning(tmp_path: Path) -> None:
     path.write_bytes(data)
     lost = salvage(path)
     assert lost is not None
-    assert (lost[0], lost[1].read_bytes()) == (1, bytes(data))
-    assert Journal(path).records == RECORDS[:2]
+    assert (lost[0], lost[1].read_bytes(), Journal(path).records) == (1, bytes(data), RECORDS[:2])
     reader = Journal(path)
     with open(path, "ab") as file:
         file.write(b"damaged after it was read\n")

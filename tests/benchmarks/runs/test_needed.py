@@ -63,9 +63,7 @@ def test_modules_of_python_and_packages_have_a_digest_that_changes_with_what_is_
         inner = [*ast.walk(functions[name])][1:]
         used = {n.id for n in inner if isinstance(n, ast.Name)} & functions.keys()
         local = {n.id for n in inner if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
-        local |= {n.arg for n in inner if isinstance(n, ast.arg)} | {
-            n.name for n in inner if isinstance(n, DEFINITIONS)
-        }
+        local |= {getattr(n, "arg", None) or n.name for n in inner if isinstance(n, (ast.arg, *DEFINITIONS))}
         changed = functions[min(used - local, default=name)].body[0]
         # A line of its own, which no decorator and no docstring stands for.
         if lines[changed.lineno - 1][: changed.col_offset].isspace():

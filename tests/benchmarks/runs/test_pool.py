@@ -41,8 +41,7 @@ class Counts(Agent):
 def test_each_agent_is_asked_when_its_turn_comes() -> None:
     pool = AgentPool([Counts(0), Counts(1), Counts(2)])
     assert [float(action[0]) for action in pool.ask([2, 0])] == [21.0, 1.0]  # from one buffer
-    assert [float(action[0]) for action in pool.ask([0, 1])] == [2.0, 11.0]
-    assert list(pool.recommend()) == [0, 1, 2]
+    assert ([float(action[0]) for action in pool.ask([0, 1])], list(pool.recommend())) == ([2.0, 11.0], [0, 1, 2])
 
 
 def test_agents_are_told_copies_of_their_outcomes() -> None:
@@ -86,9 +85,7 @@ def test_policies_see_what_environment_shows(monkeypatch: pytest.MonkeyPatch) ->
     kwargs = {"shuffle": False}
     monkeypatch.setattr(Watches, "seen", [])
     (here,) = run(Watches, "NMTHPO-zhen-v0", [3], budget=4, env_kwargs=kwargs)
-    (alone,) = run(
-        "tests.benchmarks.runs.test_pool:Watches", "NMTHPO-zhen-v0", [3], budget=4, env_kwargs=kwargs, isolate=True
-    )
+    (alone,) = run(f"{__name__}:Watches", "NMTHPO-zhen-v0", [3], budget=4, env_kwargs=kwargs, isolate=True)
     assert here.actions.tolist() == alone.actions.tolist() == [117, 116, 115, 114]
     env = gym.make("NMTHPO-zhen-v0", budget=4, **kwargs)
     observation, info = env.reset(seed=seeds_of("NMTHPO-zhen-v0", 3)[0])

@@ -12,9 +12,7 @@ from hpo_envs.benchmarks.runs.record import EpisodeLog, copied
 
 def test_headers_say_what_was_run() -> None:
     (r,) = run("random", "NMTHPO-v0", [3], budget=5)
-    assert len(r) == 5
-    assert r.header["env"] == "NMTHPO-v0"
-    assert r.header["kind"] == "measured"
+    assert (len(r), r.header["env"], r.header["kind"]) == (5, "NMTHPO-v0", "measured")
     assert r.header["table"].startswith("nmthpo/")
     assert len(r.header["sha256"]) == 64
     assert r.header["seed"] == r.seed == 3

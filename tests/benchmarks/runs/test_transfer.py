@@ -172,8 +172,7 @@ def test_what_cannot_be_transferred_is_reported(env_id: str, asked: str, message
 def test_runs_with_sources_are_apart_and_resumed_only_on_same(tmp_path: Path) -> None:
     data = {"seeds": 2, "budget": 3, "agents": ["random"], "environments": ["NMTHPO-zhen-v0"]}
     study = from_data({**data, "transfer": "family"})
-    assert conduct(study, tmp_path).made == 2
-    assert conduct(study, tmp_path).found == 2
+    assert (conduct(study, tmp_path).made, conduct(study, tmp_path).found) == (2, 2)
     with pytest.raises(ValueError, match="agree on what was run: .* with transfer"):
         conduct(from_data({**data, "seeds": 3}), tmp_path)
     runs = store.read(tmp_path)

@@ -30,10 +30,8 @@ def runs() -> list[Run]:
 
 def test_block_gives_its_runs_back(runs: list[Run]) -> None:
     block = Block.of(runs)
-    assert len(block) == 4
-    assert block.starts.tolist() == [0, 9, 14, 23, 32]
-    assert store.digest(block.runs()) == store.digest(runs)
-    assert block.header_of(1) == runs[1].header
+    assert (len(block), block.starts.tolist()) == (4, [0, 9, 14, 23, 32])
+    assert (store.digest(block.runs()), block.header_of(1)) == (store.digest(runs), runs[1].header)
     assert not set(block.header) & {"seed", *block.rest[0]}
     assert block.run(1).actions.base is None
     assert block.arrays["truth"].shape == (32,)
@@ -42,8 +40,7 @@ def test_block_gives_its_runs_back(runs: list[Run]) -> None:
 
 def test_some_of_runs(runs: list[Run]) -> None:
     some = Block.of(runs).take(np.array([3, 1]))
-    assert some.seeds.tolist() == [3, 1]
-    assert store.digest(some.runs()) == store.digest([runs[3], runs[1]])
+    assert (some.seeds.tolist(), store.digest(some.runs())) == ([3, 1], store.digest([runs[3], runs[1]]))
     assert len(Block.of(runs).take(np.array([], np.intp))) == 0
 
 
@@ -73,8 +70,7 @@ def test_tasks_take_about_their_time_and_lose_no_seed(monkeypatch: pytest.Monkey
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_map_has_every_result_under_its_index(jobs: int) -> None:
     with executors.of_jobs(jobs) as executor:
-        assert executor.workers == jobs
-        assert dict(executor.map(math.factorial, [5, 0, 3])) == {0: 120, 1: 1, 2: 6}
+        assert (executor.workers, dict(executor.map(math.factorial, [5, 0, 3]))) == (jobs, {0: 120, 1: 1, 2: 6})
         assert dict(executor.map(math.factorial, [])) == {}
         with pytest.raises(ValueError, match="not defined for negative"):
             list(executor.map(math.factorial, [-1]))

@@ -28,9 +28,7 @@ def trained(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return made
 
 
-def test_sweep_goes_on_and_is_packed(
-    trained: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_sweep_goes_on_and_is_packed(trained: list[str], tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
     suite = measure.SUITES["CharMini-eng"]
     packing = replace(suite.packing, file=tmp_path / "ships.npz")
     monkeypatch.setitem(measure.SUITES, "CharMini-eng", replace(suite, packing=packing))
@@ -45,9 +43,7 @@ def test_sweep_goes_on_and_is_packed(
     assert len(trained) == 12
 
 
-def test_some_of_what_ships_are_trained_again(
-    trained: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_some_of_what_ships_are_trained_again(trained: list[str], monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     stored = arrays()
     monkeypatch.setattr(Packing, "load", lambda self: stored)
     monkeypatch.setattr(
@@ -58,9 +54,7 @@ def test_some_of_what_ships_are_trained_again(
     out = capsys.readouterr().out
     assert "eng-lstm-0-0: the same in every epoch (0.00" in out
     assert "3 trainings repeated: 1 same, 0 agrees, 2 differs" in out
-    with pytest.raises(
-        ValueError, match="--check must be an int from 0 to 9, the number of trainings that ship, got 10"
-    ):
+    with pytest.raises(ValueError, match="--check must be an int from 0 to 9, .* trainings that ship, got 10"):
         measure.main(["CharMini-eng", "--check", "10"])
 
 
@@ -101,9 +95,7 @@ def test_killed_sweep_goes_on_without_losing_or_repeating_training(tmp_path: Pat
     again = True
     seen: list[Any] = []
     count = measure.conduct(tasks, fragile, tmp_path / "new", Calls(), known=["t-5"], watch=lambda *a: seen.append(a))
-    assert count == 1
-    assert made == tasks[:5]
-    assert seen == [(5, 6, None), (6, 6, train("t-4"))]
+    assert (count, made, seen) == (1, tasks[:5], [(5, 6, None), (6, 6, train("t-4"))])
     assert [r["task"] for r in measure.records(tmp_path / "new")] == tasks[:5]
 
 

@@ -37,9 +37,7 @@ def test_each_run_is_in_one_part_and_parts_cost_the_same(n: int) -> None:
     assert max(costs) <= sum(costs) / n + 2.0
 
 
-def test_ten_parts_have_digest_of_whole_and_last_verifies(
-    study: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_ten_parts_have_digest_of_whole_and_last_verifies(study: list[str], tmp_path: Path, capsys: Any) -> None:
     for k in (10, *range(1, 10)):
         assert main([*study, "--part", f"{k}/10"]) == (k == 10), k
         said = capsys.readouterr().out
@@ -76,9 +74,7 @@ def test_parts_that_are_rejected(study: list[str], tmp_path: Path, capsys: pytes
         Comparison(SMALL).run(part=(1, 2))
 
 
-def test_plan_runs_nothing_and_counts_what_is_missing(
-    study: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_plan_runs_nothing_and_counts_what_is_missing(study: list[str], tmp_path: Path, capsys: Any) -> None:
     assert main([*study, "--plan"]) == 0
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert ["random", "12", "12", "48"] in [line[:4] for line in lines]

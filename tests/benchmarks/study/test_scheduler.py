@@ -1,14 +1,15 @@
 """Workers that are killed or always die: the same bytes, or only that agent is stopped."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from hpo_envs.benchmarks.runs import executors
 from hpo_envs.benchmarks.study import store
 from hpo_envs.benchmarks.study.scheduler import conduct
 from hpo_envs.benchmarks.study.study import Study, from_data
 from tests.benchmarks.study.helpers import SMALL
+from tests.robustness.executors import loky, own, spawned
 
 pytestmark = pytest.mark.hostile
 
@@ -18,21 +19,20 @@ def deadly(mine: str, flag: Path, once: bool) -> Study:
     return from_data({**SMALL, "agents": [*SMALL["agents"], dies]})
 
 
-def test_two_workers_one_killed_in_middle_same_digest(tmp_path: Path, mine: str) -> None:
+@pytest.mark.parametrize("executor", [own, spawned, loky])
+def test_two_workers_one_killed_in_middle_same_digest(executor: Any, tmp_path: Path, mine: str) -> None:
     flag = tmp_path / "died"
     study = deadly(mine, flag, once=True)
-    with executors.of_jobs(2) as engine:
-        outcome = conduct(study, tmp_path / "two", engine)
+    outcome = conduct(study, tmp_path / "two", executor)
     assert flag.exists()
     assert (outcome.made, outcome.errors) == (25, {})
     conduct(study, tmp_path / "one")  # it died once already
     assert store.digest(store.read(tmp_path / "two")) == store.digest(store.read(tmp_path / "one"))
 
 
-def test_agent_at_which_workers_always_die_stops_alone(tmp_path: Path, mine: str) -> None:
-    study = deadly(mine, tmp_path / "died", once=False)
-    with executors.of_jobs(2) as engine:
-        outcome = conduct(study, tmp_path / "runs", engine)
+@pytest.mark.parametrize("executor", [own, spawned])
+def test_agent_at_which_workers_always_die_stops_alone(executor: Any, tmp_path: Path, mine: str) -> None:
+    outcome = conduct(deadly(mine, tmp_path / "died", once=False), tmp_path / "runs", executor)
     assert {agent for _, agent in outcome.errors} == {"dies"}
     assert all("the worker died each time" in e for e in outcome.errors.values())
     kept = store.read(tmp_path / "runs")

@@ -1,6 +1,5 @@
 """Studies: files, seeds, resuming, failing agents, interruption."""
 
-import dataclasses
 import importlib
 import os
 import signal
@@ -46,8 +45,7 @@ def test_study_file(tmp_path: Path) -> None:
 
 
 def test_seeds() -> None:
-    assert seeds_of(3) == (0, 1, 2)
-    assert seeds_of([7, "1-3"]) == (1, 2, 3, 7)
+    assert (seeds_of(3), seeds_of([7, "1-3"])) == ((0, 1, 2), (1, 2, 3, 7))
     for bad in (0, True, -1, "3", "5-1", [1, 1], [-1], [1.5], [True], None):
         with pytest.raises(ValueError, match="seeds must be"):
             seeds_of(bad)
@@ -107,15 +105,9 @@ def test_by_default_each_seed_is_replicate_and_slow_agents_have_fewer(tmp_path: 
     assert counts == [[100, 100], [100, 20]]
     asked = from_data({**data, "seeds": 30})
     assert [len(asked.seeds_of(c, large)) for c in study.agents] == [30, 30]
-    given = [
-        "NMTHPO-zhen-v0",
-        {"id": "NMTHPO-ruen-v0", "subsample": 1},
-        "FIESTA-ner-v0",
-        "NMTHPO-v0",
-        "NMTLC-ft-zhen-v0",
-    ]
-    short = {"id": given.pop(), "cost": "evaluations"}
-    small = from_data({**data, "environments": [*given, short], "agents": ["random"], "seeds": 2})
+    ids = ["NMTHPO-zhen-v0", {"id": "NMTHPO-ruen-v0", "subsample": 1}, "FIESTA-ner-v0", "NMTHPO-v0", "NMTLC-ft-zhen-v0"]
+    short = {"id": ids.pop(), "cost": "evaluations"}
+    small = from_data({**data, "environments": [*ids, short], "agents": ["random"], "seeds": 2})
     assert conduct(small, tmp_path).errors == {}
     shares = {r.header["env"]: r.header["subsample"] for r in store.read(tmp_path)}
     # Arms stay: their scores vary by themselves. Values of a grid are no rows.
@@ -142,9 +134,7 @@ def test_more_agents_and_seeds_run_only_what_is_missing(tmp_path: Path) -> None:
     before = files_of(tmp_path)
     seen: list[tuple[int, int]] = []
     more = conduct(from_data(SMALL), tmp_path, watch=lambda done, total: seen.append((done, total)))
-    assert (more.made, more.found) == (9, 6)
-    assert seen[0] == (6, 15)
-    assert seen[-1] == (15, 15)
+    assert (more.made, more.found, seen[0], seen[-1]) == (9, 6, (6, 15), (15, 15))
     assert before.items() <= files_of(tmp_path).items()
     again = conduct(from_data(SMALL), tmp_path)
     assert (again.made, again.found) == (0, 15)
@@ -183,14 +173,6 @@ def test_study_rejects_to_mix_before_it_runs(tmp_path: Path, change: dict[str, A
 def test_names_that_mislead_are_rejected(agent: dict[str, str], rule: str) -> None:
     with pytest.raises(ValueError, match=rule):
         from_data({**SMALL, "agents": [agent]})
-
-
-@pytest.mark.hostile
-def test_changed_table_is_rejected(tmp_path: Path) -> None:
-    runs = benchmarks.run("random", "NMTHPO-zhen-v0", [0], env_kwargs={"budget": 4, "subsample": 0.8})
-    store.write([dataclasses.replace(r, header={**r.header, "sha256": "0" * 64}) for r in runs], tmp_path)
-    with pytest.raises(ValueError, match="sha256 of table nmthpo/zhen '0000"):
-        conduct(from_data(SMALL), tmp_path)
 
 
 @pytest.mark.hostile

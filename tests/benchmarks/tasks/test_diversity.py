@@ -2,6 +2,7 @@
 
 import dataclasses
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,8 +25,7 @@ def table(name: str, scores: np.ndarray, configs: np.ndarray = X, names: tuple[s
 
 
 def test_effective_number_is_between_one_and_all() -> None:
-    assert diversity.effective(np.eye(4)) == 4
-    assert diversity.effective(np.ones((4, 4))) == 1
+    assert (diversity.effective(np.eye(4)), diversity.effective(np.ones((4, 4)))) == (4, 1)
     assert diversity.effective(np.array([[1, 0.5], [0.5, 1]])) == pytest.approx(1.6)
 
 
@@ -59,8 +59,7 @@ def test_a_failed_run_counts_as_the_worst() -> None:
     status[np.argmax(X[:, 0])] = 1
     failed = dataclasses.replace(made, status=status, provenance=dataclasses.replace(made.provenance, sha256=""))
     scores = diversity._scores(failed)[:, 0]
-    assert scores.argmin() == np.argmax(X[:, 0])
-    assert scores.min() == -9.0
+    assert (scores.argmin(), scores.min()) == (np.argmax(X[:, 0]), -9.0)
 
 
 def test_noise_of_repeats_is_taken_out() -> None:
@@ -71,9 +70,7 @@ def test_noise_of_repeats_is_taken_out() -> None:
     assert diversity.effective(space.corrected) < diversity.effective(space.correlation)
 
 
-def test_the_command_prints_and_draws_what_ships(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_prints_and_draws_what_ships(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Any) -> None:
     pytest.importorskip("matplotlib")
     names = ("charmini/eng-lstm", "charmini/hun-lstm", "charmini/jpn-lstm")
     assert {*names, "taskset/gru128"} <= {*diversity.shipped()}

@@ -12,6 +12,7 @@ from hpo_envs.benchmarks.tasks import priors
 from hpo_envs.benchmarks.tasks.pools import TaskPool, in_half, pools, scores
 from hpo_envs.benchmarks.tasks.sampled import Draws, SampledTasks, _some
 from hpo_envs.tables import catalogue, store
+from tests.helpers import started
 
 FEATURES = ("hyperparameters", "observed", "history")
 
@@ -47,8 +48,7 @@ def test_a_run_without_a_result_has_the_worst_score() -> None:
 
 def test_task_groups_share_one_weight_each_and_pools_of_a_group_the_same() -> None:
     made = [pool("a", "first"), *(pool(f"b{i}", "second", seed=i) for i in range(3))]
-    envs = SampledTasks(4000, made, 20, 5, Draws(functions=0.2))
-    envs.reset(seed=0)
+    envs = started(SampledTasks(4000, made, 20, 5, Draws(functions=0.2)))
     found = Counter(envs.tasks)
     for name, share in {"function": 0.2, "a": 0.4, "b0": 0.4 / 3, "b1": 0.4 / 3, "b2": 0.4 / 3}.items():
         assert abs(found[name] / 4000 - share) < 4.0 * np.sqrt(share * (1.0 - share) / 4000), name
@@ -96,8 +96,7 @@ def test_tasks_are_the_same_alone_and_in_a_batch_and_rewards_are_the_tables() ->
 
 
 def test_sub_spaces_are_intervals_of_one_feature() -> None:
-    envs = SampledTasks(200, [pool("a", "a", 100)], 60, 5, Draws((1.0, 1.0), 1.0, 0.0, 0.0))
-    envs.reset(seed=0)
+    envs = started(SampledTasks(200, [pool("a", "a", 100)], 60, 5, Draws((1.0, 1.0), 1.0, 0.0, 0.0)))
     x = np.sort(envs.candidates().x, axis=1)
     widths = x[:, -1] - x[:, 0]
     assert (widths.min(axis=1) < 0.8).all()
@@ -169,8 +168,7 @@ def test_what_no_table_has_is_refused() -> None:
 
 def test_tables_of_ones_own_are_tasks() -> None:
     mine = store.load("nmthpo/zhen").subset(np.arange(40), "user/mine")
-    envs = tasks.make_vec(4, [mine])
-    envs.reset(seed=0)
+    envs = started(tasks.make_vec(4, [mine]))
     assert {*envs.tasks} <= {"function", "user/mine bleu"}
 
 
@@ -193,8 +191,7 @@ def test_unseen_configurations_are_the_other_half() -> None:
 
 
 def test_observed_rewards_are_in_a_unit_of_each_episode_and_do_not_show_the_best() -> None:
-    envs = SampledTasks(300, [pool("a", "a", 60)], 40, 39, Draws(functions=0.0))
-    envs.reset(seed=0)
+    envs = started(SampledTasks(300, [pool("a", "a", 60)], 40, 39, Draws(functions=0.0)))
     seen, truth = [], []
     for action in range(39):
         observation, reward, done, *_ = envs.step(np.full(300, action))

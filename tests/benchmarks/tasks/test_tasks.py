@@ -63,8 +63,7 @@ def test_splits_cover_every_id_of_their_family_that_is_one_task_and_has_one_obje
     ],
 )
 def test_how_many_tasks_in_which_languages(name: str, count: int, languages: str) -> None:
-    assert len(tasks.DISTRIBUTIONS[name].held_out) == count
-    assert tasks.held_out(name) == languages.split()
+    assert (len(tasks.DISTRIBUTIONS[name].held_out), tasks.held_out(name)) == (count, languages.split())
 
 
 def test_tables_in_english_are_divided_by_task_groups_and_others_by_languages() -> None:

@@ -34,9 +34,7 @@ def test_table_has_mean_and_final_regret_after_20_and_40_evaluations(tmp_path: P
     every = pd.concat(pd.read_parquet(p) for p in tmp_path.glob("*-v0/*.parquet")).sort_values("step")
     curves = every.groupby(["environment", "agent", "seed"])["regret"]
     for k in properties.BUDGETS:
-        assert np.allclose(
-            found[f"mean_{k}"], curves.apply(lambda r, k=k: r[:k].mean()).reindex(found.index), atol=1e-6
-        )
+        assert np.allclose(found[f"mean_{k}"], curves.apply(lambda x, k=k: x[:k].mean()).reindex(found.index), 0, 1e-6)
         assert np.allclose(
             found[f"final_{k}"], curves.apply(lambda r, k=k: r.iloc[k - 1]).reindex(found.index), atol=1e-6
         )
@@ -115,8 +113,7 @@ def test_pages_state_the_committed_verdict() -> None:
         assert verdict.filled(text, parts) == text
         assert all(f"<!-- verdict: {name} -->" in text for name in names)
     board = json.loads(gzip.decompress(leaderboard.SUMMARY.read_bytes()))["verdict"]
-    assert {k: board[k] for k in STATED} == STATED
-    assert board["sentence"] == parts["sentence"][0]
+    assert ({k: board[k] for k in STATED}, board["sentence"]) == (STATED, parts["sentence"][0])
 
 
 def test_board_has_a_row_for_each_task_group_and_folds_its_tables() -> None:
