@@ -40,8 +40,7 @@ def test_late_results_are_attributed_to_their_arm() -> None:
         if agent.done:
             break
     assert agent.done
-    assert agent.recommend() == 1
-    assert agent.belief.means == pytest.approx([0.22, 0.82])
+    assert (agent.recommend(), agent.belief.means) == (1, pytest.approx([0.22, 0.82]))
 
 
 def test_ties_and_constant_scores_break_no_agent() -> None:
@@ -71,8 +70,7 @@ def test_bad_arguments_name_rule_and_value(name: str, arguments: Any, of: Any, m
 
 def test_a_run_has_one_entry_for_each_pull() -> None:
     (r,) = run("bts", "FIESTA-tdsa8-v0", [0], budget=60, env_kwargs={"batch_size": 4})
-    assert len(r) % 4 == 0
-    assert r.costs.tolist() == [1.0] * len(r)
+    assert (len(r) % 4, r.costs.tolist()) == (0, [1.0] * len(r))
     assert r.actions.shape == r.rewards.shape == (len(r),)
 
 

@@ -10,7 +10,7 @@ from gymnasium.vector import AutoresetMode
 
 from hpo_envs.agents.problem import private, sealed
 from hpo_envs.benchmarks import problem_of
-from tests.helpers import ONE_OF_EACH, short
+from tests.helpers import ONE_OF_EACH, short, started
 
 SPACES = ("action_space", "observation_space", "single_action_space", "single_observation_space", "mutate")
 
@@ -63,8 +63,7 @@ def test_returned_arrays_belong_to_the_caller(env_id: str) -> None:
 def test_an_episode_takes_a_kilobyte(env_id: str) -> None:
     sizes = []
     for n in (10, 20):
-        envs = gym.make_vec(env_id, num_envs=n, budget=200).unwrapped
-        envs.reset(seed=0)
+        envs = started(gym.make_vec(env_id, num_envs=n, budget=200).unwrapped)
         envs.step(np.zeros(n, int))
         own = {k: v for k, v in vars(envs).items() if k not in SPACES}
         sizes.append(sum(a.nbytes for a in _arrays(own, set()) if a.base is None))

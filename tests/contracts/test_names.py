@@ -51,9 +51,7 @@ def twice(found: Iterator[Definition]) -> list[str]:
         if bare[:1].isupper() and not shared:
             folder = module.rpartition("/")[0] if bare.isupper() and len(bare) > 1 else ""
             places[name, folder].add(module)
-    return [
-        f"{name}: {', '.join(sorted(modules))}" for (name, _), modules in sorted(places.items()) if len(modules) > 1
-    ]
+    return [f"{name}: {', '.join(sorted(m))}" for (name, _), m in sorted(places.items()) if len(m) > 1]
 
 
 def paths() -> Iterator[tuple[str, ast.Module]]:

@@ -39,8 +39,7 @@ def copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str
 def test_write_makes_the_same_bytes_and_pins_again(copied: dict, capsys: pytest.CaptureFixture[str]) -> None:
     before, shipped = catalogue.PINS.read_bytes(), (SHIPPED / "nmthpo/pack.npz").read_bytes()
     packing.write(copied, ["nmthpo/zhen"])
-    assert catalogue.PINS.read_bytes() == before
-    assert (packs.FOLDER / "nmthpo/pack.npz").read_bytes() == shipped
+    assert (catalogue.PINS.read_bytes(), (packs.FOLDER / "nmthpo/pack.npz").read_bytes()) == (before, shipped)
 
 
 def test_check_names_the_array_with_other_numbers(copied: dict) -> None:

@@ -37,9 +37,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def ran(site: Path, program: str) -> subprocess.CompletedProcess[str]:
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(site), *sys.path])}
-    return subprocess.run(
-        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False, cwd=site
-    )
+    return subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, cwd=site)
 
 
 PASSES = """

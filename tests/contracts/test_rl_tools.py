@@ -9,7 +9,7 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 from hpo_envs.families.registry import SPECS
-from tests.helpers import IDS, ONE_OF_EACH, short
+from tests.helpers import IDS, ONE_OF_EACH, short, started
 
 pytest.importorskip("stable_baselines3", reason="extra rl is not installed")
 pytest.importorskip("mo_gymnasium", reason="extra rl is not installed")
@@ -67,8 +67,7 @@ def test_scalar_infos_become_tensors(spec_id: str) -> None:
     import torch
     from gymnasium.wrappers import NumpyToTorch
 
-    env = NumpyToTorch(gym.make(spec_id, budget=2))
-    env.reset(seed=0)
+    env = started(NumpyToTorch(gym.make(spec_id, budget=2)))
     action = torch.as_tensor(np.asarray(env.action_space.sample()))
     observation, reward, _, _, info = env.step(action)
     assert isinstance(observation, torch.Tensor)
@@ -81,8 +80,7 @@ def test_batch_is_recorded(tmp_path: Any) -> None:
     from gymnasium.wrappers.vector import RecordVideo
 
     envs = gym.make_vec("NMTHPO-zhen-v0", num_envs=4, budget=2, render_mode="rgb_array")
-    envs = RecordVideo(envs, str(tmp_path), episode_trigger=lambda episode: episode == 0)
-    envs.reset(seed=0)
+    envs = started(RecordVideo(envs, str(tmp_path), episode_trigger=lambda episode: episode == 0))
     for row in range(3):
         envs.step(np.full(4, row))
     envs.close()

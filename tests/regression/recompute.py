@@ -240,18 +240,12 @@ def check(stated: dict[str, Any], frame: pd.DataFrame, rows: pd.DataFrame, model
             wrong.append(f"{said}: {names[0]}, {tied}, {counts}")
     for b in stated["bayes"][:models]:
         found = posterior(wide[b["a"]] - wide[b["b"]])
-        equal(
-            f"hierarchical model, {b['a']}, {b['b']}", [found["mean"], found["better"]], [b["mean"], b["better"]], 2e-3
-        )
+        equal(f"hierarchical, {b['a']}, {b['b']}", [found["mean"], found["better"]], [b["mean"], b["better"]], 2e-3)
     for k in (20, 40):
         means = frame.groupby(["environment", "agent"])[f"mean_{k}"].mean().unstack()
         equal(f"leads of bo at {k}", (means["random"] - means["bo"])[rows["environment"]], rows[f"lead_{k}"])
     for said, row in zip(stated["pays"]["effects"], pays(rows).itertuples(), strict=True):
-        equal(
-            f"effect of {said['property']}",
-            [row.effect, row.low, row.high],
-            [said["effect"], said["low"], said["high"]],
-        )
+        equal(f"of {said['property']}", [row.effect, row.low, row.high], [said["effect"], said["low"], said["high"]])
     return wrong
 
 

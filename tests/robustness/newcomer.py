@@ -64,9 +64,7 @@ def main() -> int:
     subprocess.run(["git", "clone", "-q", str(ROOT), str(clone)], check=True)
     readme = (clone / "README.md").read_text(encoding="utf-8")
     stdout = subprocess.PIPE if args.which == "compare" else None
-    done = subprocess.run(
-        ["bash", "-c", command(readme, args.which)], env=env, cwd=clone, stdout=stdout, text=True, check=False
-    )
+    done = subprocess.run(["bash", "-c", command(readme, args.which)], env=env, cwd=clone, stdout=stdout, text=True)
     if args.which == "test" or done.returncode:
         return done.returncode
     print(done.stdout)

@@ -6,12 +6,11 @@ are at every step and at every kind of byte.
 
 import concurrent.futures
 import contextlib
-import errno
 import functools
 import hashlib
-import io
 import json
 import os
+import re
 import socket
 import struct
 import subprocess
@@ -24,7 +23,6 @@ from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
-import numpy as np
 import pytest
 
 import hpo_envs
@@ -36,10 +34,10 @@ from hpo_envs.benchmarks.study import manifest, parquet, study, task
 from hpo_envs.benchmarks.study import store as runs
 from hpo_envs.benchmarks.study.scheduler import conduct
 from hpo_envs.commands import main
-from hpo_envs.tables import catalogue, store, user
+from hpo_envs.tables import catalogue
 from hpo_envs.tables.checks import parsed
 from hpo_envs.tables.datasets.cushlepor import score
-from hpo_envs.tables.files import atomic, download, packs
+from hpo_envs.tables.files import atomic, download
 from hpo_envs.tables.files.folder import FetchError
 from tests.helpers import ROOT
 from tests.robustness import hostile
@@ -167,8 +165,7 @@ def test_files_are_written_as_a_whole_or_not_at_all(tmp_path: Path) -> None:
         atomic.write(tmp_path, "x")
     with pytest.raises(UnicodeEncodeError):
         atomic.write(target, "\ud800")
-    assert target.read_bytes() == "näu".encode()
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["link", "there"]
+    assert (target.read_bytes(), sorted(p.name for p in tmp_path.iterdir())) == ("näu".encode(), ["link", "there"])
 
 
 # -- the network -------------------------------------------------------------------------------------------------------
@@ -248,71 +245,35 @@ def get(
     return functools.partial(download.fetch, "toy", backoff=0.0, timeout=60, progress=False)
 
 
-def cuts_of(payload: bytes) -> dict[str, int]:
-    """Numbers of bytes after which a connection breaks, one for every kind of place."""
-    head = payload.index(b"\r\n\r\n")
-    line = payload.index(b"\r\n")
-    length = payload.find(b"Length: ")
-    found = {
-        "before anything": 0,
-        "inside the protocol": 4,
-        "inside the status": 10,
-        "after the reason": line,
-        "between CR and LF of the status line": line + 1,
-        "after the status line": line + 2,
-        "inside a header's name": line + 5,
-        "after a header's colon": payload.index(b":", line) + 1,
-        "between the headers": payload.index(b"\r\n", line + 2) + 2,
-        "before the empty line": head + 2,
-        "inside the empty line": head + 3,
-        "after the head": head + 4,
-        "after a byte of the body": head + 5,
-        "before a read's end": head + 4 + 8191,
-        "at a read's end": head + 4 + 8192,
-        "after a read's end": head + 4 + 8193,
-        "in the middle": head + 4 + (len(payload) - head - 4) // 2,
-        "before the last byte": len(payload) - 1,
-    }
-    if length > 0:
-        found["inside the length"] = length + 10
-    if b"chunked" in payload:
-        second = payload.index(b"\r\n1388;x=1\r\n", head + 30)  # 5,000 in hexadecimal
-        last = payload.rindex(b"\r\n0\r\n")
-        found |= {
-            "inside a chunk's size": head + 4 + 2,
-            "after a chunk's size": payload.index(b"\r\n", head + 4) + 2,
-            "after a chunk": second,
-            "between CR and LF of a chunk": second + 1,
-            "between chunks": second + 2,
-            "before the last chunk": last + 2,
-            "inside the last chunk's line": last + 3,
-            "after the last chunk": last + 5,
-            "inside the trailer": last + 9,
-        }
-    return found
+def cuts_of(payload: bytes) -> list[int]:
+    """Numbers of bytes after which a connection breaks: about each end of a line of the protocol and of a read."""
+    body = payload.index(b"\r\n\r\n") + 4  # no line ends in the body itself
+    about = [k for m in re.finditer(rb"\r\n", payload) for k in (m.start(), m.start() + 1, m.end(), m.end() + 3)]
+    ends = (0, body + 1, body + 8191, body + 8192, body + 8193, (body + len(payload)) // 2, len(payload) - 1)
+    return sorted({*about, *ends} - {len(payload), len(payload) + 3})
 
 
 ANSWERS = {"sized": answer(), "chunked": chunked()}
-PLACES = [(form, place) for form, payload in ANSWERS.items() for place in cuts_of(payload)]
 
 
 @pytest.mark.parametrize("end", ["fin", "reset"])
-@pytest.mark.parametrize("form, place", PLACES)
-def test_connection_that_breaks(get: Any, wire: Wire, tmp_path: Path, form: str, place: str, end: str) -> None:
+@pytest.mark.parametrize("form", ANSWERS)
+def test_connection_that_breaks(get: Any, wire: Wire, tmp_path: Path, form: str, end: str) -> None:
     """One attempt: an error or the correct file. The next one has all of it."""
-    payload = ANSWERS[form]
     target = tmp_path / "data/toy/a.txt"
-    wire.script.append(([payload[: cuts_of(payload)[place]]], end))
-    said = ""
-    try:
+    for cut in cuts_of(ANSWERS[form]):
+        wire.script.append(([ANSWERS[form][:cut]], end))
+        said = ""
+        try:
+            get(retries=1)
+        except FetchError as error:
+            said = str(error)
+        assert target.exists() == (not said), cut
+        assert target.read_bytes() == BODY if not said else said.startswith("toy/a.txt must be available at http://127")
+        wire.script.clear()
         get(retries=1)
-    except FetchError as error:
-        said = str(error)
-    assert target.exists() == (not said)
-    assert target.read_bytes() == BODY if not said else said.startswith("toy/a.txt must be available at http://127")
-    wire.script.clear()
-    get(retries=1)
-    assert test_fetch.tree(tmp_path / "data") == {"toy/a.txt": BODY}
+        assert test_fetch.tree(tmp_path / "data") == {"toy/a.txt": BODY}, cut
+        target.unlink()
 
 
 @pytest.mark.parametrize("get", ["known size"], indirect=True)
@@ -338,20 +299,6 @@ def test_server_that_sends_byte_by_byte(get: Any, wire: Wire, tmp_path: Path, fo
     wire.script.append(
         ([*single, payload[head + 50 : -50], *[payload[i : i + 1] for i in range(-50, -1)], payload[-1:]], "fin")
     )
-    get(retries=1)
-    assert test_fetch.tree(tmp_path / "data") == {"toy/a.txt": BODY}
-
-
-@pytest.mark.parametrize(
-    "location", ["file:///etc/passwd", "ftp://127.0.0.1/x", "http://127.0.0.1:1/x", "http://[", "data:,x"]
-)
-def test_redirects_that_lead_nowhere(get: Any, wire: Wire, tmp_path: Path, location: str) -> None:
-    head = f"HTTP/1.1 302 Found\r\nLocation: {location}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
-    wire.script += [([head.encode()], "fin")] * 2
-    with pytest.raises(FetchError, match=r"toy/a.txt must be available at http://127"):
-        get(retries=2)
-    assert test_fetch.tree(tmp_path / "data") == {}
-    wire.script.clear()
     get(retries=1)
     assert test_fetch.tree(tmp_path / "data") == {"toy/a.txt": BODY}
 
@@ -462,9 +409,7 @@ def test_wall_clock_that_goes_back_while_fetching(get: Any, tmp_path: Path, monk
     assert set(get(retries=1).values()) == {"present"}
 
 
-def test_wall_clock_that_goes_back(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_wall_clock_that_goes_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     plan = study.from_data({"environments": ["NMTHPO-zhen-v0"], "agents": ["random"], "seeds": 3, "budget": 4})
     conduct(plan, tmp_path / "straight")
     monkeypatch.setattr(time, "time", Clock(time.time(), 3600.0))
@@ -515,34 +460,3 @@ def test_integers_of_thousands_of_digits_name_their_file(name: str, tmp_path: Pa
     (tmp_path / name).write_text(("a = " if name.endswith("toml") else "") + "1" * 5000)
     with pytest.raises(ValueError, match=f"{name} must .*Exceeds the limit"):
         TEXTS[name](tmp_path / name)
-
-
-def test_saved_table_that_rots_is_rejected(tmp_path: Path) -> None:
-    content = packs.pack(store.load("nmthpo/zhen"))
-    rng = np.random.default_rng(0)
-    for at in rng.integers(0, len(content), 40).tolist():
-        rotten = bytearray(content)
-        rotten[at] ^= 1 << int(rng.integers(8))
-        with pytest.raises(ValueError, match="a saved table must match its hash"):
-            packs.unpack(bytes(rotten))
-    for end in (0, 1, 31, 32, 33, 1000, len(content) - 1):
-        with pytest.raises(ValueError, match="a saved table must"):
-            packs.unpack(content[:end])
-
-
-def test_full_disk_while_own_tables_are_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    table = store.load("nmthpo/zhen").subset(range(118), "user/full")
-
-    class Full(io.FileIO):
-        def write(self, data: Any) -> int:
-            if len(data) > 1000:
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-            return super().write(data)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(atomic, "open", Full, raising=False)
-        with pytest.raises(OSError, match="No space left on device"):
-            user.save(table, tmp_path / "t.npz")
-    assert not list(tmp_path.iterdir())
-    user.save(table, tmp_path / "t.npz")
-    assert user.load(str(tmp_path / "t.npz")).provenance.sha256 == table.provenance.sha256

@@ -128,8 +128,7 @@ def test_nothing_in_page_is_markup_but_page(found: dict[str, Any]) -> None:
     bad = poisoned(found, names)
     plain = render(found, citations=["cite"])
     text = render(bad, citations=[HOSTILE])
-    assert sum(text.count(f"{i}") > 0 for i in range(len(names))) == len(names)
-    assert Tags(text).tags == Tags(plain).tags
+    assert (sum(text.count(f"{i}") > 0 for i in range(len(names))), Tags(text).tags) == (len(names), Tags(plain).tags)
     data, clean = unpacked(text), unpacked(plain)
     assert HOSTILE in data["title"]
     # Rows that the page's script puts in.

@@ -28,9 +28,7 @@ def mistakes(names: Iterable[str], modules: Iterable[str]) -> list[str]:
 def main(arguments: Sequence[str]) -> int:
     """Print the errors of one wheel, or the differences of two."""
     first, *others = map(entries, arguments)
-    wrong = mistakes(first, sources()) + [
-        f"in one wheel only: {name}" for other in others for name in sorted(first ^ other)
-    ]
+    wrong = mistakes(first, sources()) + [f"in one wheel only: {n}" for other in others for n in sorted(first ^ other)]
     print("\n".join(wrong) or f"{len(first)} files" + ", the same without links" * len(others))
     return 1 if wrong else 0
 
