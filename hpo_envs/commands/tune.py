@@ -138,6 +138,9 @@ def _show(args: argparse.Namespace, result: Any, out: Path) -> None:
         print(json.dumps(found | {"evaluations": len(result), "folder": str(result.folder)}, indent=2))
         return
     print(repr(result)[1:-1])
+    if args.confirm and result.pareto:
+        found = result.recommended
+        print(f"best predicted mean: {found.mean:.6g}, {found.count} evaluations, at {found.config}")
     print(f"record: {result.folder}; `hpo-envs report {out}` makes a page of it")
 
 

@@ -374,7 +374,7 @@ class Search:
             self._refuse_mistakes()
         self._tell(evaluation)
         if self._log is not None:
-            self._log(self._record.header["function"].rpartition(":")[2], evaluation)
+            self._log(self._record.header["function"].partition(":")[2], evaluation)
         last = self._record.ended[max(self._before, len(self._record.ended) - self._identical) :]
         if evaluation.error and not self.tolerate and in_a_row(last) == self._identical:
             self.stuck = (

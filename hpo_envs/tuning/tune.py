@@ -242,7 +242,7 @@ class _Progress:
             screen.open_closed()
         hide = not (sys.stderr.isatty() if wanted is None else wanted)
         self._lines, self._failures = wanted is None and hide, wanted is not False
-        name, self._unit = str(header["function"]).rpartition(":")[2], header["budget_unit"]
+        name, self._unit = str(header["function"]).partition(":")[2], header["budget_unit"]
         self._bar = tqdm(total=header["budget"], unit=f" {self._unit}", disable=hide, desc=name)
 
     def __enter__(self) -> Self:

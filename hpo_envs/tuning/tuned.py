@@ -180,7 +180,8 @@ class Tuned:
 
     def __repr__(self) -> str:
         h, good, running = self.header, len(self.successes), sum(e.ended < 0 for e in self)
-        text = f"{len(self)} evaluations of {h['function']} by {by(h)}, {len(self) - good - running} without a score"
+        name = h.get("program", {}).get("command", h["function"])
+        text = f"{len(self)} evaluations of {name} by {by(h)}, {len(self) - good - running} without a score"
         text += f", {running} running" if running else ""
         front = self.pareto
         if good and not front:

@@ -29,7 +29,7 @@ def render(tuned: Any) -> str:
     lead = f"{count(len(ended), 'evaluation')} by {by(h)}, {count(len(failed), 'failure')}, {_time(tuned)}."
     if changed := h.get("changed"):
         lead += f" The code changed before evaluation {' and '.join(map(str, changed))}."
-    name = str(h["function"]).rpartition(":")[2]
+    name = str(h["function"]).partition(":")[2]
     drawn: Drawn = {}
     rule = f" under {described(h['constraints'])}" if "constraints" in h else ""
     parts = [_answer(tuned)] if tuned.pareto else [f"<p>No evaluation succeeded yet{escape(rule)}.</p>"]

@@ -37,8 +37,11 @@ def test_program_is_tuned_and_resumed(tmp_path: Path, capsys: pytest.CaptureFixt
     tuned = load(out)
     assert (len(tuned), [e.metrics["loss"] for e in tuned]) == (6, [e.config["x"] for e in tuned])
     assert {(e.config["kind"], e.metrics["given"]) for e in tuned} == {("a", 7.0), ("b", 4.0)}
+    assert f"6 evaluations of {command} by auto" in capsys.readouterr().out
+    assert main(["tune", "--command", command, *given, "--budget", "9", "--confirm", "1"]) == 0
+    assert f", 2 evaluations, at {load(out).recommended.config}\n" in capsys.readouterr().out
     program(tmp_path, body.replace("'end'", "'changed'"))
-    assert main(["tune", "--command", command, *given, "--budget", "7"]) == 2
+    assert main(["tune", "--command", command, *given, "--budget", "10"]) == 2
     assert "script.py" in capsys.readouterr().err
 
 
