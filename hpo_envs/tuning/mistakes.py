@@ -15,7 +15,7 @@ MISTAKES = (
 FRAME = re.compile(r'^ *File "(?P<file>[^"]+)", line (?P<line>\d+), in .*\n(?: +(?P<code>\S.*))?', re.MULTILINE)
 """Pattern of a frame in a traceback."""
 
-OURS = ("/core/engines/function/calls.py", "/tuning/execution/workers.py")
+OURS = ("/core/engines/function/calls.py", "/tuning/execution/program.py", "/tuning/execution/workers.py")
 """Files whose frames are left out of tracebacks, because they call the user's function."""
 
 

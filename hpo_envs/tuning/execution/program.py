@@ -71,7 +71,7 @@ class Program:
         known = [*hyperparameters, "trial"]
         for name in (name for text in (*self._arguments, self._file or "") for name in _names(text)):
             one_of("names in braces of command (other braces are doubled)", name, known)
-        files = [Path(a) for a in self._arguments[1:] if "{" not in a and Path(a).is_file()]
+        files = [Path(a) for a in self._arguments if "{" not in a and Path(a).is_file()]
         data = {str(f): f.read_bytes() for f in files if f.stat().st_size <= LARGEST}
         return {name: hashlib.sha256(content).hexdigest()[:16] for name, content in data.items()}
 

@@ -31,13 +31,13 @@ def render(tuned: Any) -> str:
         lead += f" The code changed before evaluation {' and '.join(map(str, changed))}."
     name = str(h["function"]).partition(":")[2]
     drawn: Drawn = {}
+    workers = plots.timeline(tuned, drawn)  # first, because it draws what runs until now
     rule = f" under {described(h['constraints'])}" if "constraints" in h else ""
     parts = [_answer(tuned)] if tuned.pareto else [f"<p>No evaluation succeeded yet{escape(rule)}.</p>"]
     if good:
         parts += [_section("curve", "Score against evaluations", plots.scores(tuned, drawn)), _importance(tuned)]
         parts += [_section("slices", "Configurations", plots.configurations(tuned, drawn))]
-    if any(e.started for e in tuned):
-        parts += [_section("workers", "Timeline", plots.timeline(tuned, drawn))]
+    parts += [_section("workers", "Timeline", workers)] if workers else []
     parts += [_running(tuned)] if any(e.ended < 0 for e in tuned) else []
     parts += [_evaluations(tuned, ended), _failures(failed), _again(tuned)]
     body = f'<header><h1>{escape(name)}</h1><p>{escape(lead)}</p></header><main id="main">{"".join(parts)}</main>'

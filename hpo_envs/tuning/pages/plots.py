@@ -104,8 +104,9 @@ def configurations(tuned: Any, drawn: Drawn) -> str:
 
 
 def timeline(tuned: Any, drawn: Drawn) -> str:
-    """Bars of evaluations over time, in a row for each worker; at least one has started."""
-    timed = [e for e in tuned if e.started]
+    """Bars of evaluations over time, in a row for each worker."""
+    if not (timed := [e for e in tuned if e.started]):
+        return ""
     first, longest = min(e.started for e in timed), max(e.seconds for e in timed)
     # What a killed process left behind is not drawn until today.
     now = min(time.time(), max(e.started + e.seconds for e in timed) + max(longest, UNITS["min"]))

@@ -77,8 +77,13 @@ def test_programs_that_fail_are_failed_evaluations(body: str, said: str, tmp_pat
 
 
 def test_program_without_score_stops_search(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"TypeError: program must print its score as JSON, .* got 'hello"):
+    with pytest.raises(
+        ValueError, match=r"TypeError: program must print its score as JSON, .* got 'hello\\n'\. Nothing"
+    ):
         tune(program(tmp_path, "print('hello')"), {"x": (0.0, 1.0)}, budget=4, progress=False)
+    assert [*program(tmp_path, "").digests(["x"])][-1] == str(tmp_path / "script.py")
+    (tmp_path / "script.py").chmod(0o700)
+    assert [*Program(f"{tmp_path / 'script.py'} {{x}}").digests(["x"])] == [str(tmp_path / "script.py")]
     with pytest.raises(ValueError, match="command must begin with a program that exists, got 'no-such-program {x}'"):
         Program("no-such-program {x}")
     with pytest.raises(ValueError, match="pattern must have a group"):
