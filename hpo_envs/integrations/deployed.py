@@ -82,6 +82,16 @@ class Deployed(ObservingAgent):
 @functools.lru_cache(maxsize=8)
 def _loaded(file: str) -> PolicyFunction:
     path = regular(Path(file))
+    try:
+        return _read(path)
+    except (ModuleNotFoundError, OSError, ValueError):
+        raise
+    except Exception as error:  # each runtime has its own
+        said = " ".join(str(error).split())[:200]
+        raise ValueError(f"policy must be a file of {path.suffix[1:]}, got {file!r}: {said}") from None
+
+
+def _read(path: Path) -> PolicyFunction:
     if path.suffix == ".onnx":
         runtime = extra_module("onnxruntime", "interop", "ONNX policies")
         options = runtime.SessionOptions()
@@ -93,4 +103,4 @@ def _loaded(file: str) -> PolicyFunction:
         torch = extra_module("torch", "rl", "TorchScript policies")
         module = torch.jit.load(str(path), map_location="cpu").eval()
         return lambda seen: module({name: torch.as_tensor(values) for name, values in seen.items()}).detach().numpy()
-    raise ValueError(f"policy must be a callable or a file .pt or .onnx, got {file!r}")
+    raise ValueError(f"policy must be a callable or a file .pt or .onnx, got {str(path)!r}")

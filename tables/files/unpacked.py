@@ -53,7 +53,9 @@ def _unpacked(path: Path, file: io.BufferedReader) -> Any:
     if path.suffix != ".zip":
         return file
     archive = zipfile.ZipFile(file)
-    names = [n for n in archive.namelist() if not n.endswith("/")]
-    if len(names) != 1:
-        raise ValueError(f"{path} must hold one file, got {len(names)}")
-    return archive.open(names[0])
+    files = [f for f in archive.infolist() if not f.is_dir()]
+    if len(files) != 1:
+        raise ValueError(f"{path} must hold one file, got {len(files)}")
+    if files[0].compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):  # others unpack beyond any limit
+        raise ValueError(f"{path} must be stored or deflated, got compression {files[0].compress_type}")
+    return archive.open(files[0])

@@ -24,7 +24,10 @@ STEPS = ("step", "epoch")
 """Keys that make a line of JSON an intermediate report."""
 
 LARGEST = 10_000_000
-"""Largest size in bytes of a file in the command line that counts as code."""
+"""Largest size in bytes of a file among the arguments that counts as code, and of the end of the output kept."""
+
+OPTION = re.compile(r"--?[A-Za-z][\w-]*")
+"""An argument that is the name of an option, whose value is the next one."""
 
 
 class Program:
@@ -36,7 +39,7 @@ class Program:
     Args:
         command: Command line with hyperparameters in braces, `python train.py --lr {lr}`; `{trial}` is the number of
             the evaluation. An argument with an inactive hyperparameter is left out, with the option before it.
-        file: JSON file with the score; its name may have braces, too. None: no file.
+        file: JSON file with the score, deleted before the program runs; its name may have braces, too. None: no file.
         pattern: Regular expression whose last match in the output has the score as its first group, or metrics as named
             groups; None: the last line of JSON on standard output, a number or an object.
         memory: Limit of the address space in bytes, on Linux and macOS; None: no limit.
@@ -45,7 +48,8 @@ class Program:
         options: The arguments, by name.
 
     Raises:
-        ValueError: The program does not exist, the pattern has no group, or both a file and a pattern are given.
+        ValueError: The program does not exist, the pattern is invalid or has no group, or both a file and a pattern are
+            given.
     """
 
     def __init__(
@@ -58,7 +62,11 @@ class Program:
             raise ValueError(f"command must begin with a program that exists, got {command!r}")
         if file is not None and pattern is not None:
             raise ValueError("score must come from a file or a pattern, got both")
-        if pattern is not None and re.compile(pattern).groups == 0:
+        try:
+            groups = pattern is None or re.compile(pattern).groups
+        except re.error as error:
+            raise ValueError(f"pattern must be a regular expression, got {pattern!r}: {error}") from None
+        if not groups:
             raise ValueError(f"pattern must have a group that is the score, got {pattern!r}")
         self._file, self._pattern, self._memory = file, pattern, memory
 
@@ -84,11 +92,16 @@ class Program:
             ValueError: The score file is not JSON, a match is not a number, or a report is invalid.
         """
         values = {**config, "trial": trial.number}
+        if self._file is not None:  # what another run left is no score of this one
+            Path(*_filled([self._file], values)).unlink(missing_ok=True)
         with tempfile.TemporaryFile() as errors, self._running(values, errors) as process:
             assert process.stdout is not None
-            lines = []
-            for line in process.stdout:
+            lines, size = list[str](), 0
+            while line := process.stdout.readline(LARGEST):
                 lines.append(line)
+                size += len(line)
+                if size > 2 * LARGEST:
+                    lines, size = ["".join(lines)[-LARGEST:]], LARGEST
                 _report(line, trial)
                 if trial.should_stop:
                     return None
@@ -147,7 +160,7 @@ class Program:
 
 def _parsed(line: str) -> Any:
     """Parse a line of JSON that is a number or an object; None for any other line."""
-    with contextlib.suppress(ValueError):
+    with contextlib.suppress(ValueError, RecursionError):
         value = json.loads(line)
         return value if is_number(value) or isinstance(value, dict) else None
     return None
@@ -165,11 +178,11 @@ def _names(text: str) -> list[str]:
 
 
 def _filled(arguments: list[str], values: Mapping[str, Any]) -> list[str]:
-    """Arguments with values in place of braces, without those whose hyperparameter is inactive."""
+    """Arguments with values in place of braces, without those whose hyperparameter is inactive, and their options."""
     found = list[str]()
-    for argument in arguments:
+    for before, argument in zip(["", *arguments], arguments, strict=False):
         if {*_names(argument)} <= values.keys():
             found.append(argument.format_map(values))
-        elif len(found) > 1 and found[-1].startswith("-"):
+        elif OPTION.fullmatch(before):
             found.pop()
     return found

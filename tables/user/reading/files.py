@@ -86,15 +86,34 @@ def _arrow(path: Path, content: bytes, kind: str, limit: int) -> pd.DataFrame:
     from pyarrow import feather, parquet
 
     try:
-        if kind not in (".parquet", ".pq"):
-            return feather.read_table(pa.BufferReader(content), use_threads=False).to_pandas()
-        file = parquet.ParquetFile(pa.BufferReader(content), pre_buffer=False)
-        size = 8 * file.metadata.num_rows * file.metadata.num_columns
-        if size <= limit:
+        if kind in (".parquet", ".pq"):
+            file = parquet.ParquetFile(pa.BufferReader(content), pre_buffer=False)
+            size = 8 * file.metadata.num_rows * file.metadata.num_columns
+        else:
+            size = _arrow_size(content, limit)
+        if size <= limit and kind in (".parquet", ".pq"):
             return file.read(use_threads=False).to_pandas()
+        if size <= limit:
+            return feather.read_table(pa.BufferReader(content), use_threads=False).to_pandas()
     except (pa.ArrowException, OSError) as error:
         raise ValueError(f"{path} must be {kind[1:]}, got another file: {str(error)[:80]}") from None
     raise ValueError(unpacked.TOO_LARGE.format(path, limit, " unpacked" + OPTION, size))
+
+
+def _arrow_size(content: bytes, limit: int) -> int:
+    """Unpacked size of an Arrow file in bytes, 8 for each cell, counted in one column until it exceeds the limit."""
+    if content[:6] != b"ARROW1":
+        return len(content)  # the first version of Feather is not compressed
+    with pa.ipc.open_file(pa.BufferReader(content)) as whole:
+        columns = len(whole.schema)
+    one = pa.ipc.IpcReadOptions(included_fields=[0], use_threads=False)
+    size = 0
+    with pa.ipc.open_file(pa.BufferReader(content), options=one) as file:
+        for k in range(file.num_record_batches):
+            size += 8 * columns * file.get_batch(k).num_rows
+            if size > limit:
+                break
+    return size
 
 
 def of_csv(source: str, content: bytes, digest: str = "") -> Frame:

@@ -98,10 +98,14 @@ def test_indices_and_small_sets_act_as_in_training() -> None:
         (lambda seen: np.full(SIZE, np.nan), "policy must return an index or 120 finite scores, got"),
         (lambda seen: seen["stacked"], r"policy must take observations candidates \(1, 120, 14\).*KeyError 'stacked'"),
         ("policy.npz", "policy must be a callable or a file .pt or .onnx"),
+        ("policy.pt", "policy must be a file of pt"),
+        ("policy.onnx", "policy must be a file of onnx"),
     ],
 )
 def test_other_policies_end_in_one_line(policy: Any, message: str, tmp_path: Path) -> None:
     if isinstance(policy, str):
+        for package in {".pt": ("torch",), ".onnx": ("onnxruntime",)}.get(Path(policy).suffix, ()):
+            pytest.importorskip(package)
         (tmp_path / policy).write_bytes(b"")
         policy = str(tmp_path / policy)
     with pytest.raises(ValueError, match=message) as raised:

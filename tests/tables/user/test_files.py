@@ -69,6 +69,15 @@ def test_small_file_that_unpacks_to_large_one_is_rejected(tmp_path: Path) -> Non
     pd.DataFrame({"lr": np.zeros(700_000), "acc": 0.0}).to_parquet(tmp_path / "a.parquet")
     with pytest.raises(ValueError, match="a.parquet must be at most 10000000 bytes unpacked .*, got 11200000"):
         user.from_csv(tmp_path / "a.parquet")
+    frame = pd.DataFrame({"lr": np.zeros(700_000), "acc": 0.0})
+    frame.to_feather(tmp_path / "a.arrow", compression="zstd")
+    with pytest.raises(ValueError, match="a.arrow must be at most 10000000 bytes unpacked .*, got 1"):
+        user.from_csv(tmp_path / "a.arrow")
+    for method in (zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):  # Python unpacks these beyond the size that it is asked
+        with zipfile.ZipFile(tmp_path / "a.zip", "w", method) as archive:
+            archive.writestr("a.csv", "lr,acc\n0,1\n1,2\n")
+        with pytest.raises(ValueError, match="a.zip must be stored or deflated, got compression 1[24]"):
+            user.from_csv(tmp_path / "a.zip")
 
 
 @pytest.mark.hostile

@@ -61,6 +61,27 @@ def test_score_is_read_from_output_or_file(body: str, given: dict[str, str], sco
     assert tuned.best.score == score
 
 
+def test_score_file_of_another_run_is_no_score(tmp_path: Path) -> None:
+    (tmp_path / "score.json").write_text("0.99")
+    with pytest.raises(ValueError, match="must write its score to"):
+        tune(program(tmp_path, "pass", file=str(tmp_path / "score.json")), {"x": (0.0, 1.0)}, budget=2, progress=False)
+
+
+def test_argument_before_an_inactive_one_is_left_out_only_if_it_is_an_option(tmp_path: Path) -> None:
+    body = "print(json.dumps({'score': 1.0, 'given': len(sys.argv), 'first': float(sys.argv[1])}))"
+    points = [{"x": -1.5, "kind": "b"}]
+    for arguments, given in (("{x} {depth}", 2), ("{x} --depth {depth}", 2), ("{x} --kind={kind} {depth}", 3)):
+        space = {**SPACE, "x": (-2.0, -1.0)}
+        (found,) = tune(program(tmp_path, body, arguments), space, budget=1, points=points, progress=False)
+        assert (found.metrics["given"], found.metrics["first"]) == (given, -1.5)
+
+
+def test_end_of_a_long_output_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hpo_envs.tuning.execution.program.LARGEST", 1000)
+    body = "print('[' * 200_000)\nfor i in range(5000): print('line', i)\nprint(0.5); print('end')"
+    assert tune(program(tmp_path, body), {"x": (0.0, 1.0)}, budget=1, progress=False).best.score == 0.5
+
+
 @pytest.mark.hostile
 @pytest.mark.parametrize(
     "body, said",
@@ -88,6 +109,8 @@ def test_program_without_score_stops_search(tmp_path: Path) -> None:
         Program("no-such-program {x}")
     with pytest.raises(ValueError, match="pattern must have a group"):
         Program(shlex.quote(sys.executable), pattern="score")
+    with pytest.raises(ValueError, match=r"pattern must be a regular expression, got '\(a': missing"):
+        Program(shlex.quote(sys.executable), pattern="(a")
 
 
 def alive(file: Path) -> bool:
