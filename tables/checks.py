@@ -22,7 +22,7 @@ BYTES = 2_000_000_000
 def nearest(name: str, names: Collection[str]) -> str:
     """Return `", did you mean 'x'?"` for a misspelt name, or the empty string if nothing is close.
 
-    Names of the same family, which begin with the same word (`NMTHPO-`, `nmthpo/`), come first.
+    Names that begin with the same word (`NMTHPO-`, `nmthpo/`) are preferred; case is ignored.
     """
     by_text = {n.casefold(): n for n in names}
     text = str(name).casefold()
@@ -34,7 +34,7 @@ def nearest(name: str, names: Collection[str]) -> str:
 
 
 def shown(value: Any) -> str:
-    """A value as text for errors, at most 80 characters; its type if `repr` fails, as for ints of many digits."""
+    """A value as text for error messages, cut to 80 characters; `<type>` if `repr` fails, as for very long ints."""
     try:
         text = repr(value)
     except Exception:
@@ -43,9 +43,9 @@ def shown(value: Any) -> str:
 
 
 def scalar(value: Any) -> Any:
-    """Convert a number of another library to Python's; return anything else unchanged.
+    """Convert a number of another library to a Python number; return anything else unchanged.
 
-    A Decimal or a fraction becomes a float; a number, an array or a tensor of one element is converted by `item`.
+    Decimals and fractions become floats; a NumPy number, or an array or tensor of one element, is converted by `item`.
     """
     if isinstance(value, (Decimal, Fraction)):
         return float(value)
@@ -56,7 +56,7 @@ def scalar(value: Any) -> Any:
 
 
 def read_only(values: npt.ArrayLike, dtype: type = np.float64) -> npt.NDArray[Any]:
-    """A C-ordered read-only array; a copy unless the given one already is."""
+    """A C-ordered read-only array of `dtype`; a copy unless the given array already is one."""
     array: npt.NDArray[Any] = np.asarray(values, dtype=dtype, order="C")
     if array.flags.writeable:
         array = array.copy()
@@ -65,14 +65,14 @@ def read_only(values: npt.ArrayLike, dtype: type = np.float64) -> npt.NDArray[An
 
 
 def one_of(name: str, value: Any, known: Collection[str], more: str = "", listed: str = "") -> str:
-    """Check an argument that is a name.
+    """Check that an argument is one of the allowed names.
 
     Args:
         name: Name of the argument.
         value: The given value, of any type.
         known: The allowed values.
         more: Text after the allowed values in the message.
-        listed: Text instead of a long list of them.
+        listed: Text that replaces the list of allowed values in the message.
 
     Returns:
         `value`.
@@ -87,15 +87,16 @@ def one_of(name: str, value: Any, known: Collection[str], more: str = "", listed
 
 
 def extra_module(name: str, extra: str, what: str) -> Any:
-    """Import a module of a package that an extra installs.
+    """Import and return a module of a package that an extra installs.
 
     Args:
         name: Name of the module.
         extra: Name of the extra.
-        what: Part that needs it, in the plural, for the message.
+        what: What needs the module, a plural noun for the message.
 
     Raises:
-        ModuleNotFoundError: The package is not installed; the message says how to install it. Or its import fails.
+        ModuleNotFoundError: The package is not installed (the message says how to install it), or importing the module
+            raises a `ValueError`.
     """
     try:
         importlib.import_module(name.partition(".")[0])  # a module of it may be there from before
@@ -114,7 +115,7 @@ def advice(error: BaseException) -> str:
 
 
 def regular(path: Path, most: float = BYTES) -> Path:
-    """Return a path after checking that it is a folder, or a regular file of at most so many bytes.
+    """Return a path after checking that it is a folder, or a regular file of at most `most` bytes.
 
     Raises:
         ValueError: The path is a pipe or a device, or the file is larger.
@@ -135,10 +136,10 @@ def parsed(path: Path, loads: Callable[[str], Any], what: str, read: Callable[[P
         path: The file.
         loads: Parser of its text, such as `json.loads`.
         what: Required kind of file, for the message.
-        read: Reader of its bytes; `content_of` of `tables/files` also unpacks compressed files.
+        read: Function that reads the bytes of a path; `content_of` of `tables/files` also unpacks compressed files.
 
     Raises:
-        ValueError: The file is not valid, or has integers of thousands of digits.
+        ValueError: The path is a pipe or a device, the file is too large, or its text is not UTF-8 or not valid.
         OSError: The file cannot be read.
     """
     data = read(regular(path))

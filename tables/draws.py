@@ -44,12 +44,12 @@ def mix_many(keys: Keys, counters: npt.ArrayLike) -> Keys:
 
 
 def sequence(seed: Keys, n: int) -> Keys:
-    """(n,) the first outputs of the generator SplitMix64 itself, started at a seed (of shape () or (1,))."""
+    """(n,) the first outputs of the SplitMix64 generator for a seed of shape () or (1,)."""
     return _finalise(seed + np.arange(1, n + 1, dtype=np.uint64) * _GAMMAS, 1)
 
 
 def _finalise(z: Keys, rounds: int) -> Keys:
-    """SplitMix64's finaliser, in place, because new arrays cost more than the arithmetic."""
+    """Apply SplitMix64's finaliser in place, because new arrays cost more than the arithmetic, and return `z`."""
     shifted = np.empty_like(z)
     for _ in range(rounds):
         np.right_shift(z, _30, shifted)

@@ -24,7 +24,7 @@ def total(values: Iterable[float]) -> float:
 
 
 def _polynomial(*coefficients: float) -> Callable[[Any], Any]:
-    """A polynomial from its coefficients, highest power first; single numbers are faster, with identical results."""
+    """Evaluator of a polynomial, highest power first; a one-element array is evaluated as a float, which is faster."""
 
     def value(x: Any) -> Any:
         x = x.item() if x.size == 1 else x
@@ -49,7 +49,7 @@ _SQRT_HALF = 0.7071067811865476
 _SQRT_2PI = 2.5066282746310002
 
 _REACH, _STEPS = 20, 256
-"""Argument from which the hyperbolic tangent is 1 in double precision; stored values of it per unit of the argument."""
+"""Argument from which tanh is 1 in double precision, and number of tabulated values per unit of the argument."""
 
 # Series, highest powers first.
 _EXP = _polynomial(*(1.0 / math.factorial(i) for i in range(14, 0, -1)))
@@ -58,7 +58,7 @@ _SIN = _polynomial(*((-1.0) ** i / math.factorial(2 * i + 1) for i in range(9, 0
 _COS = _polynomial(*((-1.0) ** i / math.factorial(2 * i) for i in range(10, 0, -1)))
 
 _CHUNK = 2**16
-"""Terms of a product that are held at once."""
+"""Number of terms of a product that are held in memory at once."""
 
 # Wichura (1988), algorithm AS 241, PPND16: numerators and denominators for the centre, the tails and the far tails.
 _CENTRE = _quotient(
@@ -82,7 +82,7 @@ _FAR = _quotient(
 
 
 def _elementwise(function: Callable[[Floats], Floats]) -> Callable[[Any], Any]:
-    """Extend a function of (n, ...) arrays to arrays of any shape and to floats."""
+    """Extend a function of (n, ...) arrays to arrays of any shape and to floats; suppress floating-point warnings."""
 
     @functools.wraps(function)
     def answer(x: Any) -> Any:
@@ -124,7 +124,7 @@ def log10(x: Any) -> Any:
 
 @functools.cache
 def _tanh_table() -> Floats:
-    """tanh(i / _STEPS) up to _REACH on both sides, by Lambert's continued fraction, whose terms are positive."""
+    """Values of tanh at the multiples of 1 / _STEPS from -_REACH to _REACH, by Lambert's continued fraction."""
     x = np.arange(-_REACH * _STEPS, _REACH * _STEPS + 1) / _STEPS
     rest = np.zeros_like(x)
     for odd in range(12 * _REACH + 1, 1, -2):
@@ -185,13 +185,13 @@ def normal_quantile(p: Floats) -> Floats:
 
 
 def normal_level(z: Floats) -> Floats:
-    """The standard normal distribution function of (n,) numbers, by the series of its integral; errors below 1e-15."""
+    """The standard normal cumulative distribution function at (n,) points, by a series; errors below 1e-15."""
     below = 0.5 + np.array([_series(v) for v in z.tolist()]) * exp(-0.5 * z * z) / _SQRT_2PI
     return np.select([z < -8.5, z > 8.5], [0.0, 1.0], below)
 
 
 def _series(z: float) -> float:
-    """The sum of z, z^3 / 3, z^5 / (3 * 5), ...; 0 where the distribution function is 0 or 1."""
+    """The sum of z, z^3 / 3, z^5 / (3 * 5), ...; 0 if |z| > 8.5, where `normal_level` is 0 or 1."""
     square, term, total, odd = z * z, z if abs(z) <= 8.5 else 0.0, 0.0, 1.0
     while total + term != total:
         total += term
@@ -201,7 +201,7 @@ def _series(z: float) -> float:
 
 
 def product(a: Floats, b: Floats) -> Floats:
-    """The product of (..., n) and (n,) or (n, m), with sums in a fixed order."""
+    """The product of an (..., n) array and an (n,) or (n, m) array, with sums in a fixed order."""
     if b.ndim == 1:
         return np.asarray((a * b).sum(axis=-1))
     n, m = b.shape
@@ -216,8 +216,8 @@ def product(a: Floats, b: Floats) -> Floats:
 class Factor:
     """An (m, n) matrix, rounded so that BLAS computes its products with vectors exactly, in any order of summation.
 
-    The matrix is rounded to so many bits (23 if n is 64) that sums of its products with an input of as many bits fit
-    into 53; inputs have twice as many, in two parts.
+    The matrix is rounded to b bits (23 if n is 64), such that sums of n products of b-bit numbers fit into 53 bits;
+    inputs are split into two parts of b bits each.
 
     Args:
         matrix: Finite numbers.
@@ -230,7 +230,7 @@ class Factor:
         self._matrix = (matrix + large) - large
 
     def times(self, a: Floats, bound: float) -> Floats:
-        """(m, k) the product of the matrix with (n, k) numbers, rounded relative to a bound of their magnitudes."""
+        """(m, k) the product of the matrix and (n, k) numbers up to `bound` in magnitude, rounded relative to it."""
         parts = np.empty((2, *a.shape))
         high, low = parts
         large = bound * 2.0 ** (53 - self._bits)
@@ -246,7 +246,7 @@ class Factor:
 
 
 def rounded(x: Floats, bits: int = 40) -> Floats:
-    """Numbers rounded to `bits` of their 53 bits, which removes differences in the last bits of a library's results."""
+    """Round numbers to `bits` of their 53 bits, which removes differences in the last bits of a library's results."""
     drop = 53 - bits
     half, mask = np.int64(1 << (drop - 1)), np.int64(-1 << drop)
     return np.asarray(((np.asarray(x, dtype=np.float64).view(np.int64) + half) & mask).view(np.float64))

@@ -26,7 +26,7 @@ def config_columns(
     Args:
         space: The hyperparameters.
         raw: (n, d) raw values.
-        active: (n, d) mask of the active ones.
+        active: (n, d) mask of the active hyperparameters.
         taken: Names of other columns; a hyperparameter with such a name is prefixed with `config.`.
     """
     return {
@@ -38,7 +38,7 @@ def config_columns(
 
 
 def column_of(name: str, taken: Collection[str]) -> str:
-    """Name of a hyperparameter's column in a data frame."""
+    """Name of a hyperparameter's column in a data frame, prefixed with `config.` if another column has the name."""
     return f"config.{name}" if name in taken else name
 
 
@@ -49,7 +49,7 @@ def of_table(table: Any, active: npt.NDArray[np.bool_], statuses: Sequence[str],
         table: A `Table`.
         active: (rows, d) mask of the active hyperparameters.
         statuses: Names of the status codes.
-        lost: Codes of runs that are included without measurements.
+        lost: Status codes of the runs that get a row even without measurements.
     """
     import pandas as pd
 
@@ -69,7 +69,7 @@ def of_table(table: Any, active: npt.NDArray[np.bool_], statuses: Sequence[str],
 
 
 def facts(title: str, values: Mapping[str, Any]) -> str:
-    """Title and a table of names and values in HTML."""
+    """HTML of a title and a table of names and values."""
     import html
 
     cells = "".join(
@@ -81,7 +81,7 @@ def facts(title: str, values: Mapping[str, Any]) -> str:
 
 
 def hashed(table: T) -> T:
-    """The table with its rows in the order of a hash of its name and their keys, independent of measurements."""
+    """The table with its rows ordered by a hash of the table's name and their keys, independent of measurements."""
     hashes = [hashlib.sha256(f"{table.name} {key}".encode()).digest() for key in table.keys]
     found: T = table.subset(sorted(range(len(table)), key=hashes.__getitem__))
     return found

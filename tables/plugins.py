@@ -19,8 +19,8 @@ class Plugin(NamedTuple):
     """An entry point of another package.
 
     Attributes:
-        name: Name of the agent, id or table that it adds.
-        target: `module:name`.
+        name: Name of the agent or table, or id of the environment, that it adds.
+        target: Object to import, `module:name`.
         package: Distribution of the plugin.
         version: Version of the distribution.
     """

@@ -40,7 +40,7 @@ class Screen:
         self._stream, self._before = stream, before
 
     def write(self, text: str) -> int:
-        """Write a text; a carriage return at its start, as of a progress bar, is kept."""
+        """Write a text, escaped except for a carriage return at its start (of a progress bar); return its length."""
         self._before()
         bar = "\r" if text.startswith("\r") else ""
         with naming(getattr(self._stream, "name", "")):

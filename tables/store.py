@@ -34,7 +34,7 @@ class TableNotInstalled(FileNotFoundError):
 
 
 def names(dataset: str | None = None) -> list[str]:
-    """Names of all tables, or of those of one data set; ValueError if it is unknown."""
+    """Names of all tables, or of those of one data set; ValueError if the data set is unknown."""
     found: list[str] = []
     for d in catalogue.known().values() if dataset is None else [catalogue.dataset(dataset)]:
         found.extend(_builder(d.name).NAMES)
@@ -71,7 +71,7 @@ def missing(name: str) -> list[Path]:
 
 
 def command(names: Iterable[str]) -> str:
-    """Command that installs missing files; empty if none is missing."""
+    """Command that fetches the missing files of tables; empty if none is missing."""
     root, known = data_folder(), catalogue.files()
     wanted = dict.fromkeys(known[f.relative_to(root).as_posix()].dataset for n in names for f in missing(n))
     return f"hpo-envs fetch {' '.join(wanted)}" if wanted else ""
@@ -161,7 +161,7 @@ def _builder(dataset: str) -> Any:
 
 
 def _builder_of(name: str) -> Any:
-    """The builder of a table; raises for an unknown name."""
+    """The builder of a table; ValueError if the name is unknown."""
     builder = _builder(_dataset_of(name))
     one_of("table", name, builder.NAMES)
     return builder

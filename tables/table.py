@@ -209,7 +209,7 @@ class Table:
         values: (rows, repeats, levels, metrics) float64 in native units; NaN = not measured, trailing only.
         cost: (rows, repeats, levels) float64, cumulative, including that level; NaN = not reached.
         cost_unit: Unit of `cost`.
-        levels: (levels,) float64, strictly increasing resource of each checkpoint.
+        levels: (levels,) float64, strictly increasing fidelities, in `level_unit`.
         level_unit: Unit of `levels` ("epochs", "updates", ...).
         status: (rows, repeats) uint8, index into `STATUSES`.
         source_index: (rows,) int64, position of each row upstream, in the file or among the draws; default: 0, 1, 2,
@@ -283,7 +283,9 @@ class Table:
         return {"rows": len(self), **space, **several, "metrics": names, "cost in": self.cost_unit}
 
     def to_frame(self) -> Any:
-        """A pandas DataFrame with a row per measurement (configuration, repeat, level) and per failed run without any.
+        """A pandas DataFrame with a row per measurement (configuration, repeat, level).
+
+        A failed or diverged run without measurements also has a row.
 
         Columns: `key`; the hyperparameters with their natural values, missing if inactive; `repeat` and `level`, if
         there are several; the metrics in native units; `cost`, cumulative; `status`. A hyperparameter with the name of
@@ -368,7 +370,7 @@ class Table:
         return np.take_along_axis(v, last[..., None], axis=2)[..., 0]
 
     def subset(self, rows: npt.ArrayLike, name: str | None = None) -> Table:
-        """The table with only these rows, in this order."""
+        """The table with only these rows, in this order; `name` renames it."""
         index = np.asarray(rows, dtype=np.intp)
         names = ("values", "cost", "configs", "features", "status", "source_index")
         arrays = {a: getattr(self, a)[index] for a in names}
@@ -399,7 +401,7 @@ def _index_of(table: Table, config: Mapping[str, Any]) -> int:
 
 
 def _frozen(array: Any, dtype: Any) -> bool:
-    """Return whether an array needs no copy: it owns its data and is read-only."""
+    """Return whether an array needs no copy: it has the dtype, owns its C-ordered data and is read-only."""
     if type(array) is not np.ndarray or array.dtype != dtype:
         return False
     return bool(array.flags.owndata and array.flags.c_contiguous and not array.flags.writeable)

@@ -120,8 +120,8 @@ def settings() -> dict[str, TableSetting]:
 def held_out() -> dict[str, str]:
     """Language or task group excluded from training, by the name of the problem's table.
 
-    It is the table's language, which may be shared by several task groups; or its task group, if all of the group is in
-    English or in no particular language.
+    It is the table's language, which may be shared by several task groups; or the table's task group, if all tables of
+    the group are in English or in several languages.
     """
     spoken = defaultdict(set)
     for s in settings().values():

@@ -44,7 +44,7 @@ def packs() -> list[Path]:
 
 
 def document() -> dict[str, Any]:
-    """The metadata: one file object for each pack, and a record set with the sha256 of each table."""
+    """The metadata: a file object for each pack and for their index, and a record set of the names and hashes in it."""
     index = _file(
         catalogue.PINS, "tables/catalogue/packs.csv", "text/csv", "Name and SHA-256 of packs and their tables"
     )

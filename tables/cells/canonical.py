@@ -46,12 +46,12 @@ def _merge(cell: Cell) -> Cell:
 
 
 def _initial(cell: Cell) -> list[int]:
-    """Colours: x 0, first hidden state 1, other hidden states 2, then nodes by operation."""
+    """Initial colours of the vectors: x 0, first hidden state 1, other hidden states 2, nodes 3 + operation."""
     return [0, 1, *([2] * (cell.hidden - 1)), *(3 + op for op, _ in cell.nodes)]
 
 
 def _refine(cell: Cell, colours: list[int]) -> list[int]:
-    """Split colours by those of neighbours until nothing changes; ranks do not depend on numbering."""
+    """Refine colours by those of neighbours until none splits; the result does not depend on the numbering."""
     first, total = cell.first, len(colours)
     while True:
         consumers: list[list[tuple[int, int]]] = [[] for _ in range(total)]

@@ -1,4 +1,4 @@
-"""Drawings of cells in the style of figures 2 and 11 of the paper."""
+"""Drawings of cells in the style of figures 2 and 11 of Klyuchnikov et al. 2020."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ INPUT = "#CC79A7"
 PLAIN = "#DDDDDD"
 
 ROLES = {"": ("-", "#555555"), "z": ("--", "#000000"), "x": ("-", "#0072B2"), "y": ("-", "#D55E00")}
-"""Line style and colour of edges: inputs, and the arguments z, x and y of a blend."""
+"""Line style and colour of edges by role: ordinary inputs, and the arguments z, x and y of a blend."""
 
 _SIGNS = {
     "linear": "linear",
@@ -61,7 +61,7 @@ def layout(cell: Cell | Sketch) -> dict[Place, tuple[float, float]]:
 
 
 def draw(cell: Cell | Sketch, axes: Any = None) -> Any:
-    """Draw a cell, inputs at the bottom, on matplotlib axes (None: new ones), and return them.
+    """Draw a cell, inputs at the bottom, on matplotlib axes (None: new ones), and return the axes.
 
     Raises:
         ModuleNotFoundError: matplotlib is not installed.

@@ -30,7 +30,7 @@ class LinearWeights:
 
     @functools.cached_property
     def factors(self) -> dict[int, exact.Factor]:
-        """Transposed matrices and bias of each linear layer, to multiply by its inputs and a one."""
+        """Transposed matrices and bias of each linear node, by index; to multiply by its inputs and a row of ones."""
         layers = enumerate(zip(self.matrices, self.biases, strict=True))
         return {j: exact.Factor(np.vstack([*ms, bias]).T.copy()) for j, (ms, bias) in layers if bias is not None}
 
@@ -60,10 +60,10 @@ def forward(
         weights: From `draw_weights`, or trained.
         x: (..., inputs) input vectors.
         states: Previous hidden states, each (..., size).
-        cap: Limit of the magnitude of values, 1 or more, so that exploding cells stay finite.
+        cap: Largest magnitude of values, at least 1; a finite one keeps exploding cells finite.
 
     Returns:
-        The new hidden states; the first is the output.
+        The new hidden states, each (..., size); the first is the output.
 
     Raises:
         ValueError: Wrong number of states.
@@ -76,7 +76,7 @@ def forward(
 
 
 Vector = tuple[Floats, float]
-"""(size, rows) numbers, as NumPy is fast along rows, and a bound of their magnitudes, to which products round."""
+"""(size, rows) numbers, because NumPy is fast along rows, and a bound on their magnitudes, used to round products."""
 
 
 def largest(x: Floats) -> float:
@@ -85,7 +85,7 @@ def largest(x: Floats) -> float:
 
 
 def _step(cell: Cell, weights: LinearWeights, vectors: list[Vector], cap: float) -> list[Vector]:
-    """`forward` on vectors, to which those of the nodes are appended."""
+    """Run one time step and return the new hidden states; the values of the nodes are appended to `vectors`."""
     one = _one(vectors[0][0].shape[1])
     for j, (op, sources) in enumerate(cell.nodes):
         a = [vectors[k][0] for k in sources]

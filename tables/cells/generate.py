@@ -2,7 +2,7 @@
 
 Initial nodes are the input vector and the hidden states. At each step a node with a random operation is added and
 connected to earlier ones; then the new hidden states are drawn among the nodes, redundant nodes are removed, and the
-cell is accepted if `x` and all hidden states are used and no hidden state is an input of a new one.
+cell is accepted if `x` and all hidden states are used and no previous hidden state is an input of a new one.
 
 The paper does not specify the distributions. The connection rules below hold in every generated recipe of the released
 WikiText-2 logs; the probabilities follow their frequencies there.
@@ -15,10 +15,10 @@ import numpy as np
 from hpo_envs.tables.cells.recipe import BLEND, LINEAR, OPERATIONS, Cell, InvalidRecipe, accepted, leading
 
 WEIGHTS = (0.46, 0.03, 0.04, 0.05, 0.14, 0.16, 0.12)
-"""Probability of each of `OPERATIONS`."""
+"""Probability of drawing each of `OPERATIONS`; one that lacks inputs to read is redrawn."""
 
 THREE_INPUTS = 1 / 6
-"""Probability that a linear node reads three vectors; otherwise it reads two (release: 202 of 1,183)."""
+"""Probability that a linear node reads three vectors if so many exist, instead of two (release: 202 of 1,183)."""
 
 HIDDEN = (0.47, 0.41, 0.12)
 """Probability of 1, 2 and 3 hidden states (release: 161, 141 and 43 of 345 runs)."""
@@ -45,7 +45,7 @@ _ACTIVATIONS = tuple(OPERATIONS.index(f"activation_{a}") for a in ("tanh", "sigm
 
 
 def generate(rng: np.random.Generator) -> Cell:
-    """Draw numbers of hidden states and nodes, then cells with these until one is accepted."""
+    """Draw the numbers of hidden states and nodes, then cells with these numbers; return the first accepted one."""
     h = bisect(_HIDDEN_LEVELS, rng.random()) + 1
     n = int(rng.integers(NODES[0], NODES[1] + 1))
     while True:

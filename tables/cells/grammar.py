@@ -24,10 +24,10 @@ SOURCES = 2 + MAX_HIDDEN
 """Number of the first node's vector in actions; below are none, `x` and the previous hidden states."""
 
 SLOTS = 3
-"""Vectors in an action."""
+"""Number of vectors in an action."""
 
 SIZES = (END + 1, *(SOURCES + MAX_NODES,) * SLOTS)
-"""Number of values of each part of an action."""
+"""Number of possible values of each of the four ints of an action."""
 
 
 def node_of(action: Sequence[int], nodes: int) -> tuple[int, tuple[int, ...]]:
@@ -37,10 +37,10 @@ def node_of(action: Sequence[int], nodes: int) -> tuple[int, tuple[int, ...]]:
 
     Args:
         action: Four ints inside the space.
-        nodes: Nodes that the cell has so far.
+        nodes: Number of nodes that the cell has so far.
 
     Raises:
-        InvalidRecipe: The move is illegal; the message names the rule.
+        InvalidRecipe: The action is illegal; the message names the rule.
     """
     op = int(action[0])
     if not 0 <= op < END:
@@ -62,7 +62,8 @@ def finish(nodes: Sequence[tuple[int, tuple[int, ...]]], action: Sequence[int]) 
     no new hidden state are removed.
 
     Raises:
-        InvalidRecipe: There is no new hidden state, or `x` and the right previous hidden states are not all used.
+        InvalidRecipe: No slot names a node, one names a node that does not exist, more previous than new hidden states
+            are used, or the cell is outside the search space, e.g. because it does not use `x`.
     """
     outputs = [int(k) for k in action[1:] if k >= SOURCES]
     hidden = len(outputs)
@@ -84,7 +85,7 @@ def cell_of(actions: npt.ArrayLike) -> Cell:
     """The cell that (steps, 4) int actions build, of which only the last has kind END.
 
     Raises:
-        InvalidRecipe: A move is illegal.
+        InvalidRecipe: An action is illegal.
         ValueError: The array has another shape or type.
     """
     array = np.asarray(actions)
@@ -119,7 +120,7 @@ def _vector(cell: Cell, k: int) -> int:
 
 
 def mutate(cell: Cell | None, rng: np.random.Generator) -> Cell:
-    """Return a random valid cell one edit away from `cell`, with another computation; a generated one if it is None.
+    """Return a random valid cell one edit from `cell` with another computation; if `cell` is None, a generated one.
 
     An edit replaces an operation, an input or a new hidden state, or inserts or deletes a node; nodes that become
     unused are removed.
@@ -134,7 +135,7 @@ def mutate(cell: Cell | None, rng: np.random.Generator) -> Cell:
 
 
 def _edit(cell: Cell, rng: np.random.Generator) -> Cell | None:
-    """One attempt; None if the result is outside the search space."""
+    """Apply one random edit; return None if the result is outside the search space."""
     nodes, outputs = [(op, list(inputs)) for op, inputs in cell.nodes], list(cell.outputs)
     j = int(rng.integers(len(nodes)))
     op, inputs = nodes[j]
@@ -158,7 +159,7 @@ def _edit(cell: Cell, rng: np.random.Generator) -> Cell | None:
 
 
 def _insert(cell: Cell, j: int, rng: np.random.Generator) -> Cell | None:
-    """Put a new node between node j and one of its inputs."""
+    """Insert a random node between node j and one of its inputs; None if the cell is full or the result invalid."""
     if len(cell.nodes) >= MAX_NODES:
         return None
     at = cell.first + j

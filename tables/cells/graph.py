@@ -15,6 +15,8 @@ class Sketch:
 
     Attributes:
         nodes: Nodes as in `Cell`.
+        hidden: Number of previous hidden states.
+        outputs: Empty: no hidden state is new yet.
     """
 
     nodes: tuple[tuple[int, tuple[int, ...]], ...]
@@ -33,7 +35,7 @@ class Sketch:
 
 
 def graph(cell: Cell | Sketch) -> Any:
-    """A `networkx.DiGraph`: nodes by their recipe names with `op` (`input`, `hidden` or an operation) and `new`.
+    """A cell as a `networkx.DiGraph`; nodes have recipe names, `op` (`input`, `hidden` or an operation) and `new`.
 
     `new` is the number of the first hidden state that a node becomes, or None. Edges go from input to node and have a
     `role`: `z`, `x` and `y` for the arguments of a blend, else the empty string.

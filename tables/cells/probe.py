@@ -38,7 +38,7 @@ CAP = 1e6
 """Largest magnitude of any number in the network."""
 
 FLOOR = 1e-6
-"""Added before logarithms."""
+"""Number added before logarithms of magnitudes, and smallest divisor."""
 
 PROBE_DECIMALS = 4
 """Decimals kept of each feature, so that machines agree."""
@@ -50,7 +50,7 @@ PROBE_NAMES = tuple(f"{name}@{scale:g}" for scale in SCALES for name in _PER_SCA
 
 @functools.cache
 def _inputs() -> tuple[list[Vector], list[Vector], dict[str, Any]]:
-    """Inputs of the warm-up and after it, and the generator's state after both.
+    """Inputs of the steps of the warm-up and of those after it, and the generator's state after drawing both.
 
     Shapes are (PROBE_SIZE, scales x BATCH), and (PROBE_SIZE, 2 x scales x BATCH) without and with perturbation in the
     first step.

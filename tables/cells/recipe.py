@@ -92,7 +92,7 @@ class Cell:
 
     @classmethod
     def from_text(cls, text: str) -> Cell:
-        """Read a text written by `text`.
+        """Return the cell of a text written by `text`.
 
         Raises:
             InvalidRecipe: The text has another form, or the cell is outside the search space.
@@ -108,8 +108,8 @@ class Cell:
     def recipe(self) -> dict[str, dict[str, Any]]:
         """The cell in the released form: `{name: {"op": operation, "input": [names]}}`.
 
-        A node without parameters that becomes two hidden states is written once per state, because names are unique
-        there; a linear cannot become two, because each linear of a recipe has its own weights.
+        A node without parameters that becomes two hidden states is written once per state, because names of
+        a recipe are unique; a linear cannot become two, because each linear of a recipe has its own weights.
         """
         names = ["x", *(f"h_prev_{i}" for i in range(self.hidden)), *(f"node_{j}" for j in range(len(self.nodes)))]
         for i in reversed(range(self.hidden)):
@@ -192,7 +192,7 @@ def _spec(name: Any, spec: Any) -> tuple[int, tuple[str, ...]]:
 
 
 def _topological(specs: Mapping[str, tuple[int, tuple[str, ...]]], sources: Mapping[str, int]) -> list[str]:
-    """Names in an order in which every node follows its inputs, earliest in the recipe first."""
+    """Names in topological order, earliest in the recipe first; InvalidRecipe if there is a cycle."""
     order: list[str] = []
     ready = set(sources)
     waiting = list(specs)
@@ -207,7 +207,7 @@ def _topological(specs: Mapping[str, tuple[int, tuple[str, ...]]], sources: Mapp
 
 
 def arity_error(op: int, count: int) -> str | None:
-    """Reason why an operation cannot take this many inputs; None if it can."""
+    """Error message if an operation cannot take this many inputs, else None."""
     name = OPERATIONS[op]
     if name == "linear":
         return None if 1 <= count <= MAX_LINEAR else f"linear must have 1 to {MAX_LINEAR} inputs, got {count}"
@@ -219,7 +219,7 @@ def arity_error(op: int, count: int) -> str | None:
 
 
 def _check(cell: Cell) -> None:
-    """Check the rules of section 3."""
+    """Raise InvalidRecipe if a cell breaks a rule of section 3."""
     if not 1 <= cell.hidden <= MAX_HIDDEN or len(cell.outputs) != cell.hidden:
         raise InvalidRecipe(
             "hidden", f"a cell must have 1 to {MAX_HIDDEN} hidden states and as many outputs, got {cell.hidden}"
@@ -248,7 +248,7 @@ def _check(cell: Cell) -> None:
 
 
 def leading(nodes: Sequence[tuple[int, tuple[int, ...]]], first: int, outputs: Sequence[int]) -> set[int]:
-    """Numbers of the vectors that lead to a new hidden state; the first node's is `first`."""
+    """Numbers of the vectors that lead to a new hidden state, nodes counted from `first`; includes `outputs`."""
     used = set(outputs)
     for j in reversed(range(len(nodes))):
         if first + j in used:

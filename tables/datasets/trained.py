@@ -62,7 +62,7 @@ class Packing:
         return tuple([str(label) for label in axis].index(part) for part, axis in parts)
 
     def pack(self, records: Iterable[Mapping[str, Any]], before: TrainingArrays | None = None) -> dict[str, Any]:
-        """The arrays of some records, added to previously packed ones."""
+        """Pack records into arrays, added to copies of previously packed ones if these are given."""
         shape = tuple(map(len, self.axes))
         arrays: dict[str, npt.NDArray[Any]] = {
             "counts": np.zeros((*shape, self.epochs, len(self.counts)), np.uint16),
@@ -160,7 +160,7 @@ def table(
     level_unit: str = "epochs",
     **axes: Any,
 ) -> Table:
-    """A table of trainings.
+    """Make a table of trainings.
 
     At the fidelity at which a training failed or diverged, only its cost and its number of parameters are known, so
     that the repeat counts.

@@ -55,7 +55,7 @@ def write(path: Path | str, content: bytes | str) -> None:
 
 
 def inside(folder: Path | str, path: Path | str) -> Path:
-    """Check the path of a file to write: inside a folder of files of unknown origin, no link is followed.
+    """Check that a path to write to has no symbolic link below a folder of files of unknown origin.
 
     Args:
         folder: The folder.
@@ -93,7 +93,7 @@ def write_csv(path: Path | str, records: Sequence[Mapping[str, Any]], columns: S
 
 
 def csv_of(records: Sequence[Mapping[str, Any]], columns: Sequence[str] | None = None) -> str:
-    """Records as CSV text; cells that a spreadsheet would treat as formulas are prefixed with an apostrophe."""
+    """Records as CSV text; formulas of spreadsheets are prefixed with an apostrophe, carriage returns are escaped."""
     text = io.StringIO()
     writer = csv.DictWriter(text, list(columns or records[0]), lineterminator="\n")
     writer.writerow({name: _harmless(name) for name in writer.fieldnames})
@@ -121,7 +121,7 @@ def read_csv(path: Path | str) -> list[dict[str, str]]:
 
 
 def read_npz(path: Path | str, *names: str) -> dict[str, npt.NDArray[Any]]:
-    """The arrays of an `.npz` file without pickled objects, all of them or those with the given names."""
+    """The arrays of an `.npz` file, all or those with the given names; ValueError for pickled objects."""
     with np.load(path, allow_pickle=False) as data:
         return {name: data[name] for name in names or data.files}
 

@@ -18,7 +18,7 @@ from hpo_envs.tables.files import atomic
 from hpo_envs.tables.files.folder import FetchError, data_folder, is_installed, select
 
 UPSTREAM = "https://raw.githubusercontent.com/{repository}/{commit}/{path}"
-"""URL of a file of the catalogue."""
+"""Template of the URL of a file in the catalogue."""
 
 _CHUNK = 1 << 16
 _PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})  # statuses that a later request may not get
@@ -29,7 +29,7 @@ class _Interrupted(Exception):
 
 
 class _Refused(Exception):
-    """A source does not have the file, or has other bytes."""
+    """A request failed for a lasting reason, such as a missing file or a wrong checksum."""
 
 
 def fetch(
@@ -46,11 +46,11 @@ def fetch(
         names: Data sets; None = all of them.
         progress: Whether to draw a progress bar if stderr is a terminal.
         retries: Largest number of requests for a file, >= 1.
-        backoff: Seconds between the first two requests; doubles with each.
+        backoff: Seconds between the first two requests for a file; doubles with each further request.
         timeout: Seconds without a byte after which a request is aborted.
 
     Returns:
-        `installed` or `present` (it was there and correct) by file.
+        For each file, `installed` or `present` (it was already there and correct).
 
     Raises:
         ValueError: Unknown data set, or `retries` is below 1.
@@ -81,7 +81,7 @@ def fetch(
 def _downloaded(
     record: catalogue.File, session: requests.Session, retries: int, backoff: float, timeout: float
 ) -> bytes:
-    """The verified content of a file."""
+    """Download a file, with retries, and return its verified content; FetchError if all attempts fail."""
     url = UPSTREAM.format(repository=record.repository, commit=record.commit, path=quote(record.path))
     for attempt in range(retries):
         time.sleep(backoff * 2 ** (attempt - 1) if attempt else 0.0)
@@ -99,7 +99,7 @@ def _downloaded(
 
 
 def _received(record: catalogue.File, session: requests.Session, url: str, timeout: float) -> bytes:
-    """Content of a response, checked against the catalogue."""
+    """Request a file once and return its content, checked against the catalogue."""
     content = bytearray()
     try:
         with session.get(url, stream=True, timeout=(min(10.0, timeout), timeout)) as reply:
@@ -126,7 +126,7 @@ def _received(record: catalogue.File, session: requests.Session, url: str, timeo
 
 
 def _brief(error: Exception) -> str:
-    """The innermost cause of a connection error, without the library's wrapping."""
+    """The innermost cause of a connection error, without the library's wrapping; the whole text if none is found."""
     text = str(error)
     found = re.search(r"\[Errno -?\d+\] [^'\")]+|IncompleteRead\([^)]*\)|Connection \w+ [^'\")]+", text)
     return found[0] if found else text

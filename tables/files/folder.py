@@ -15,7 +15,7 @@ class FetchError(OSError):
 
 
 class CorruptFile(ValueError):
-    """A file on disk does not have the size and checksum in the catalogue."""
+    """A file on disk does not have the size and checksum in the catalogue, or a pack is missing."""
 
 
 def data_folder() -> Path:

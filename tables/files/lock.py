@@ -39,7 +39,7 @@ def locked(folder: Path, wait: bool = True) -> Iterator[None]:
 
 
 def _of_system(folder: Path, wait: bool) -> int | None:
-    """A handle that holds the system's lock; None if the file system has no locks."""
+    """Take the system's lock on a folder and return its handle; None if system or file system has no such locks."""
     try:
         import fcntl
     except ImportError:
@@ -98,7 +98,7 @@ def _read(path: Path) -> str | None:
 
 
 def _abandoned(path: Path, held: str) -> bool:
-    """Return whether a lock is abandoned: its process here has ended, or nobody touches it while `STALE` s pass."""
+    """Return whether a lock is abandoned; waits up to `STALE` seconds for a touch if its process may be running."""
     with contextlib.suppress(ValueError, KeyError, TypeError):
         holder: dict[str, Any] = json.loads(held)
         if holder["host"] == platform.node() and not _runs(int(holder["pid"])):

@@ -25,7 +25,7 @@ from hpo_envs.tables.files.folder import CorruptFile
 from hpo_envs.tables.table import Hyperparameter, Metric, Provenance, Table
 
 FOLDER = Path(__file__).parent.parent / "datasets"
-"""Packs are named by their path below this folder."""
+"""Folder of the packs, which are named by their path below it."""
 
 _RAW = [{"id": lzma.FILTER_LZMA1, "preset": 9 | lzma.PRESET_EXTREME}]
 
@@ -81,7 +81,7 @@ def read(pack: str, group: str = "") -> dict[str, Array]:
 
 
 def scaled(values: npt.ArrayLike, digits: npt.ArrayLike = 0) -> Array:
-    """Integers k in the smallest type for which `k / 10**digits` equals the values exactly.
+    """Integers k, in the smallest type, such that `k / 10**digits` equals the values exactly.
 
     Args:
         values: Finite numbers, any shape.
@@ -114,7 +114,7 @@ def smallest(whole: Array) -> Array:
 
 
 def _forms(name: str, array: Array) -> dict[str, bytes]:
-    """The files of an array, plain and as byte planes, by member name."""
+    """Content of `.npy` files of an array, by member name: plain and, if a number has several bytes, as byte planes."""
     array = np.asarray(array, array.dtype.newbyteorder("<"), order="C")
     forms = {name: array}
     if array.dtype.kind in "iuf" and array.dtype.itemsize > 1 and array.ndim:
@@ -134,7 +134,7 @@ def _joined(planes: Array, dtype: str) -> Array:
 
 
 FORMAT = 5
-"""Version of the files written here."""
+"""Version of the files that `pack` writes."""
 
 _DIGEST = hashlib.sha256().digest_size
 
@@ -172,7 +172,7 @@ def unpack(content: bytes) -> Table:
     """Read a table written by `pack`.
 
     Raises:
-        ValueError: The format is another one, the hash does not match the content, or the table is not valid.
+        ValueError: The format has another version, the hash does not match the content, or the table is not valid.
     """
     if hashlib.sha256(content[_DIGEST:]).digest() != content[:_DIGEST]:
         raise ValueError("a saved table must match its hash, got changed or damaged bytes")

@@ -25,7 +25,8 @@ def content_of(path: Path, most: int | None = None, option: str = "") -> bytes:
         option: Option that raises the limit, for the message.
 
     Raises:
-        ValueError: The path is a pipe or device, exceeds the limit, or is an archive, damaged or not of one file.
+        ValueError: The path is a pipe or device, its content exceeds the limit, or it is a damaged archive or a zip
+            file that does not hold exactly one file.
         OSError: The file cannot be read.
     """
     packed = path.suffix in (".gz", ".zip")

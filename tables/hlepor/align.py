@@ -27,7 +27,7 @@ alignment as described. `released`: the public Python package hLepor 0.0.4, its 
 _Choice = Callable[[int, list[int], list[int]], int]
 """Function that matches a position in the hypothesis to a free one in the reference."""
 _Contexts = dict[int, list[int]]
-"""Context words of each position, for each n."""
+"""Context words of each position: for each n, an integer with one bit per shared word."""
 
 MAX_N = 8
 """Largest context width that is collected by default."""
@@ -78,7 +78,7 @@ def collect_variants(
     *,
     max_n: int = MAX_N,
 ) -> dict[str, Statistics]:
-    """`collect` for several variants at once; variants with the same alignment share the work."""
+    """Collect the statistics of several variants, by variant; those with the same alignment share the work."""
     if len(hypotheses) != len(references):
         raise ValueError(f"references must be as many as hypotheses, {len(hypotheses)}, got {len(references)}")
     if max_n != int(max_n) or max_n < 0:
@@ -133,7 +133,7 @@ def _npd(
 def _align(
     places: list[int], free: list[int], near_h: _Contexts, near_r: _Contexts, n: int, choose: _Choice
 ) -> list[tuple[int, int]]:
-    """Pair the positions of one word, those in the hypothesis from left to right."""
+    """Pair the positions of one word in the hypothesis, from left to right, with free ones in the reference."""
     free = free.copy()
     pairs = []
     for i in places[: len(free)]:
@@ -156,7 +156,7 @@ def _positions(tokens: list[str], shared: Counter[str]) -> dict[str, list[int]]:
 
 
 def _described_choice(i: int, free: list[int], confirmed: list[int]) -> int:
-    """Choice of Han et al. 2013: among free positions in the reference with a matching neighbour, the nearest.
+    """Choice of Han et al. 2013: the nearest free position in the reference with a matching neighbour, else of all.
 
     Occurrences in the hypothesis are processed from left to right; on ties the earlier position is chosen.
     """
@@ -176,15 +176,15 @@ def _released_choice(i: int, free: list[int], confirmed: list[int]) -> int:
     """The choice of hLepor 0.0.4.
 
     Two faults are reproduced. The left context is `tokens[i - n : i]` even if i < n: Python counts the negative start
-    from the end, which usually leaves no left context (see `_released_context`). And the rank of the nearest confirmed
-    place among the confirmed ones is looked up in the list of all free ones.
+    from the end, which usually leaves no left context (see `_released_context`). And the index of the nearest confirmed
+    position in the list of confirmed ones is used as an index into the list of all free ones.
     """
     distances = [abs(i - j) for j in confirmed or free]
     return free[distances.index(min(distances))]
 
 
 def _released_context(side: list[int], i: int, widths: int) -> list[int]:
-    """`_described_context` with the fault of `_released_choice`."""
+    """`_described_context` with the faulty left context that `_released_choice` describes."""
     found, left, right = [0], 0, 0
     for n in range(1, widths):
         right |= side[i + n] if i + n < len(side) else 0

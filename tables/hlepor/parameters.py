@@ -6,7 +6,7 @@ from dataclasses import astuple, dataclass
 from hpo_envs.tables.checks import one_of
 
 NAMES = ("alpha", "beta", "n", "weight_elp", "weight_pos", "weight_pr")
-"""Order of a parameter vector."""
+"""Names of the parameters, in the order of a parameter vector."""
 
 MOST_WORDS = 1000
 """Largest `n`."""

@@ -29,7 +29,7 @@ def tokenize(text: str, preprocess: Callable[[str], str] = str.lower) -> list[st
 
     Args:
         text: One segment, any number of sentences; may be empty.
-        preprocess: Applied to the stripped text first; lower-casing by default, as in the public package.
+        preprocess: Function applied to the stripped text first; lower-casing by default, as in the public package.
 
     Raises:
         TypeError: The text is not a string.
@@ -55,9 +55,9 @@ class Basis:
 
         1 / score = l_elp / ELP + l_pos exp(NPD_n) + l_pr (rho L_r / A + (1 - rho) L_h / A)
 
-    where A is the number of matches, and 0 where A = 0. Six parameters therefore have three continuous degrees of
-    freedom and n. Conventions for undefined cases: two empty segments are identical and score 1; an empty one against
-    any other scores 0; weights that are all zero (the three, or alpha and beta) score 0.
+    where A is the number of matches; if A = 0, the score is 0. Six parameters thus have three continuous degrees
+    of freedom and n. Conventions for undefined cases: two empty segments are identical and score 1; an empty one
+    against any other scores 0; weights that are all zero (the three, or alpha and beta) score 0.
 
     Args:
         statistics: Statistics of all segments.

@@ -81,9 +81,9 @@ def check_name(name: str) -> str:
     """Return a table's name without its prefix.
 
     Raises:
-        ValueError: The name has more than 80 characters, or others than letters, digits, dots, underscores and single
-            hyphens between them; begins with a dot or underscore; is `example` or a device of Windows; or ends like
-            the version of an id.
+        ValueError: The name is empty or has more than 80 characters; has characters other than letters, digits, dots,
+            underscores and single hyphens between them; begins with a dot or underscore; is `example` or a device of
+            Windows; or ends like the version of an id.
     """
     short = str(name).removeprefix(PREFIX)
     taken = short == "example" or _DEVICE.match(short)
@@ -147,6 +147,8 @@ def save(table: Table, path: str | Path | None = None, *, replace: bool = False)
 
 def load(name: str | Path) -> Table:
     """Read a saved table, or get one that is remembered in this process or made by a plugin.
+
+    A table whose name begins with `user/` is then remembered.
 
     Args:
         name: Name, with or without prefix, or path of a file ending in .npz.

@@ -86,7 +86,7 @@ def build(
 
 
 def _hashed(name: str, columns: list[Floats]) -> tuple[Index, Floats]:
-    """The order of rows, and (rows, d) stored numbers of the columns in that order; missing ones are 0, and -0 is 0.
+    """The order of rows, and (rows, d) stored numbers of the columns in that order; missing ones and -0 become 0.
 
     The order of the lines may depend on the scores; therefore the configurations are hashed, not the lines.
     """
@@ -102,7 +102,7 @@ def _hashed(name: str, columns: list[Floats]) -> tuple[Index, Floats]:
 
 
 def _arrays(found: Decisions, lines: pd.DataFrame, levels: Floats, shape: tuple[int, int, int]) -> dict[str, Any]:
-    """Values, costs and statuses of a table with this number of (rows, repeats, levels), from lines of decisions."""
+    """Values, costs and statuses of a table of (rows, repeats, levels) `shape`; ValueError for faulty curves."""
     values, cost = np.full((*shape, len(found.metrics)), np.nan), np.full(shape, np.nan)
     status = np.zeros(shape[:2], np.uint8)
     row, repeat = lines["row"].to_numpy(), lines["repeat"].to_numpy()

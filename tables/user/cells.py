@@ -71,7 +71,7 @@ class Column(NamedTuple):
         return int(value) if self.whole else float(value)
 
     def with_none(self) -> Column:
-        """The column with missing values as a choice `none`."""
+        """The column as choices, with missing values as the choice `none`."""
         values, choices = self.values, self.choices
         if choices is None:
             codes, different = pd.factorize(values, sort=True)
@@ -117,7 +117,7 @@ def each(cells: Cells, value: Callable[[str], Any], without: Any) -> npt.NDArray
 
 
 def number(text: str) -> float | int | None:
-    """The number that a text represents, else None; an int stays an int. Infinities and underscores are not numbers."""
+    """The number that a text represents, else None; an int stays an int. Infinities are not numbers."""
     if _INT.fullmatch(text.strip()):
         return int(text)
     value = float(text) if _NUMBER.fullmatch(text.strip()) else math.nan
@@ -165,7 +165,7 @@ def numeric(cells: Cells) -> bool:
 
 
 def scorable(cells: Cells) -> bool:
-    """Return whether cells are not text, or are numbers, at least one, and words for outcomes of runs."""
+    """Return whether cells are not text, or include a number and otherwise only empty cells and outcomes of runs."""
     known = all(number(t) is not None or meaning(t) is not None for t in different(cells))
     return known and not (is_text(cells) and np.isnan(numbers(cells)).all())
 
@@ -186,8 +186,8 @@ def check_whole(name: str, cells: Cells) -> None:
 def column(name: str, cells: Cells, categorical: bool = False) -> tuple[Column, Mask]:
     """Return the values of a column's cells, and a mask of the lines with invalid ones.
 
-    A text column is numeric if at least 80 % of its cells are numbers; the others are invalid. `none` is a choice among
-    texts; among numbers it is missing, and recorded. Words for true and false alone are Booleans.
+    A text column is numeric if at least 80 % of its non-empty cells are numbers; the others are invalid. `none` is a
+    choice among texts; among numbers it is missing, and recorded. Words for true and false alone are Booleans.
 
     Raises:
         ValueError: Whole numbers are too large for float64, or a categorical column has too many different texts.

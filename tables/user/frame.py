@@ -195,7 +195,7 @@ def of_frame(frame: Any, source: str, digest: str = "", lines: Sequence[Any] | N
         **more: Other fields of a `Frame`.
 
     Raises:
-        ValueError: It is no frame, has no columns or lines or too many columns, or a name occurs twice.
+        ValueError: `frame` is of another type, has no columns, no lines or too many columns, or repeats a name.
     """
     if not (isinstance(frame, pd.DataFrame) or hasattr(frame, "to_pandas")):
         raise ValueError(f"frame must be a pandas DataFrame or an Arrow table, got {shown(frame)}")
@@ -221,7 +221,7 @@ def of_frame(frame: Any, source: str, digest: str = "", lines: Sequence[Any] | N
 
 
 def _unrolled(frame: pd.DataFrame) -> pd.DataFrame:
-    """A line for each checkpoint if the cells of a run are curves: lists of more than `SPREAD` numbers."""
+    """Make a line for each checkpoint if cells are curves, lists of more than `SPREAD` numbers; else change nothing."""
     lists = [n for n in frame if isinstance(frame[n].iloc[0], list) and len(frame[n].iloc[0]) > SPREAD]
     sizes = [frame[n].map(lambda v: len(v) if isinstance(v, list) else 0) for n in lists]
     if not lists or {"run", "step"} & {*frame} or any(not sizes[0].equals(size) or size.min() == 0 for size in sizes):

@@ -22,7 +22,7 @@ TRIES = 8
 
 
 class Points:
-    """The points of a search space: coordinates in [0, 1], stored numbers, and a function's arguments.
+    """The points of a search space: coordinates in [0, 1], stored numbers, and natural values.
 
     Args:
         space: Search space, see `space_of`.
@@ -35,7 +35,7 @@ class Points:
         self.space = space
 
     def raw(self, unit: Floats) -> Floats:
-        """(n, d) stored numbers at coordinates (n, d) in [0, 1], 0 where inactive; values of a list share [0, 1]."""
+        """(n, d) stored numbers at (n, d) coordinates in [0, 1], 0 where inactive; listed values share [0, 1]."""
         raw = np.column_stack([raw_of(h, unit[:, j]) for j, h in enumerate(self.space)])
         return np.where(self.active(raw), raw, 0.0)
 

@@ -16,7 +16,7 @@ from hpo_envs.tables.user.frame import Decision, Frame
 from hpo_envs.tables.user.space import space_of
 
 NO_COST = "evaluations"
-"""Cost without a column: 1 per evaluation."""
+"""Unit of the cost if no column has it: 1 per evaluation."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Decisions:
         said: All decisions with their reasons.
         metrics: The metrics.
         space: The hyperparameters, parents before their children.
-        values: Name -> (lines,) their stored numbers, NaN where inactive.
+        values: Hyperparameter -> (lines,) its stored numbers, NaN where inactive.
         scores: (lines, metrics) float64; NaN: the run failed before it had a score.
         lines: `row`, `repeat`, `level`, `cost` and `status` of each line.
         cost_unit: Unit of the costs.

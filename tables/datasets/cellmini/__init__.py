@@ -1,16 +1,16 @@
 """Recurrent cells trained by this project as character language models: the table CellMini."""
 
 SEEDS = 2
-"""Trainings of each cell."""
+"""Number of trainings of each cell."""
 
 EPOCHS = 15
 """Passes over the training text in each training."""
 
 DRAWN = 300
-"""Cells that are drawn, in the order in which they are trained."""
+"""Number of drawn cells."""
 
 SPLITS = {"train": 80_000, "development": 10_000, "test": 10_000}
-"""Characters of each part, in the order of the text."""
+"""Number of characters of each part, in the order of the text."""
 
 UNITS = 80
 """Size of embeddings and hidden states."""

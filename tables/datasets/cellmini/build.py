@@ -55,7 +55,7 @@ def shipped(name: str) -> Table:
 
 
 def assemble(arrays: TrainingArrays) -> Table:
-    """The table of the measured results: the drawn cells before the first that lacks a training."""
+    """Build the table from the measured results of the drawn cells before the first that lacks a training."""
     (rows,) = PACKING.complete(arrays).values()
     part = {key: value[:rows] for key, value in arrays.items() if key != "machines"}
     of_rows = drawn.drawn()[:rows]

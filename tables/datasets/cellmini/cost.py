@@ -16,7 +16,7 @@ of the trainings that ship, which `tests/tables/datasets/cellmini` repeats."""
 
 
 def work(cell: Cell) -> tuple[float, float, float, float, float]:
-    """Number of operations of an epoch with its evaluation.
+    """Terms of the cost of an epoch with its evaluation: counts of the inputs of nodes.
 
     Args:
         cell: In canonical form.

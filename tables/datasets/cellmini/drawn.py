@@ -23,7 +23,7 @@ SEED = 2020
 
 
 def draw(count: int = DRAWN) -> list[str]:
-    """Canonical keys of this number of distinct cells."""
+    """Draw `count` distinct cells and return their canonical keys."""
     rng = np.random.default_rng(SEED)
     keys: dict[str, None] = {}
     while len(keys) < count:
@@ -38,7 +38,7 @@ def drawn() -> tuple[cells.Cell, ...]:
 
 
 def features() -> Floats:
-    """(300, 50) the features of the cells, `cells.embed`."""
+    """(300, 50) the features of the cells in [0, 1], see `cells.embed`."""
     return packs.unscaled(_stored()["features"], DECIMALS)
 
 
@@ -48,7 +48,7 @@ def _stored() -> dict[str, packs.Array]:
 
 
 def main() -> None:
-    """Recreate the cells and their features."""
+    """Redraw the cells and write them with their features to `FILE`."""
     keys = draw()
     features = packs.scaled(cells.embed([*map(cells.Cell.from_text, keys)]), DECIMALS)
     atomic.write(FILE, packs.to_bytes({"keys": np.array(keys, "S"), "features": features}))

@@ -32,8 +32,10 @@ METRICS = (
 TEST = Metric(
     "test_accuracy", "%", "max", 0.0, 100.0, "Exact match accuracy on the test set; NaN but for the best run."
 )
-"""Upstream tested one run of each sweep, the first in its file with the best accuracy (23 of 24 of its paths are those
-of that run; the other one is of no run in the file)."""
+"""Test accuracy of the one run of each sweep that upstream tested: the first in its file with the best accuracy.
+
+In 23 of the 24 sweeps the path that upstream recorded is that of this run; in the other, it is of no run in the file.
+"""
 
 CLOCK = 2.0**-22
 """Resolution in seconds of the clock from which upstream computed runtimes."""
@@ -43,7 +45,7 @@ class SweepRuns(NamedTuple):
     """The runs of a sweep in the order of upstream's file, including those beyond the first `RUNS`.
 
     Attributes:
-        names: (rows,) their names.
+        names: Names of the runs.
         drawn: (rows, 16) the drawn values, including those of inactive hyperparameters.
         accuracy: (rows,) development accuracy in per cent.
         runtime: (rows,) seconds.
@@ -58,7 +60,7 @@ class SweepRuns(NamedTuple):
 
 
 def pack_of(name: str) -> str:
-    """The pack of a sweep."""
+    """Path of a sweep's pack below `tables/datasets`."""
     return f"charhpo/packs/{name.partition('/')[2]}.npz"
 
 
@@ -108,6 +110,6 @@ def assemble(
     provenance: Provenance,
     metrics: tuple[Metric, ...] = METRICS,
 ) -> Table:
-    """Make a Table of (rows, 16) configurations and (rows, m) values of metrics, whose cost is the runtime."""
+    """Make a Table of (rows, 16) configurations and (rows, m) metrics; column 1, the runtime, is also the cost."""
     axes, values = searched(space(parts(name)[2]), configs), values[:, None, None, :]
     return Table(name, keys, metrics, values, values[..., 1], provenance, "s", **axes)

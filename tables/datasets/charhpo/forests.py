@@ -40,7 +40,7 @@ class Forest:
         offsets: (columns,) index in `lookup` of the first entry of each column.
         masks: (rows, trees) uint32, leaves that can still be reached.
         leaves: (trees * 32,) int32, values of the leaves.
-        before: (trees,) index before the first leaf of each tree.
+        before: (trees,) index in `leaves` of the entry before the first leaf of each tree.
     """
 
     order: npt.NDArray[np.intp]
@@ -65,7 +65,7 @@ class Forest:
         return np.asarray(np.add.reduceat(found, self.groups, axis=-1))
 
     def _sum(self, alive: BitWords) -> Ints:
-        """(...) the sums of the lowest leaves among those left, (..., trees) words, which are overwritten."""
+        """(...) the sums over trees of the lowest leaf marked in each of (..., trees) words, which are overwritten."""
         alive ^= alive - np.uint32(1)  # ones up to the lowest
         return np.asarray(np.add.reduce(self.leaves.take(np.bitwise_count(alive) + self.before), axis=-1))
 
@@ -88,7 +88,7 @@ def compile_forest(
         size: Numbers are in 0..size - 1.
 
     Returns:
-        A function of (n, len(sizes)) inputs: numbers, and choices as 0..k - 1.
+        The forest, a function of (n, len(sizes)) inputs: numbers, and choices as 0..k - 1.
     """
     trees = len(features)
     keep = np.array([_keep(node) for node in range(SPLITS)], np.uint32)
@@ -134,7 +134,7 @@ def _column(
 
 
 def _joined(counts: Sequence[int]) -> list[list[int]]:
-    """Groups of columns whose intervals have at most `_JOINED` combinations, filled first-fit."""
+    """Group columns, first-fit decreasing; several in one group have at most `_JOINED` combinations of intervals."""
     groups: list[list[int]] = []
     sizes: list[int] = []
     for column in sorted(range(len(counts)), key=lambda c: -counts[c]):

@@ -16,12 +16,12 @@ IF_WARMUP = ("scheduler", ("warmupinvsqrt",))
 
 
 def number(name: str, low: float, high: float, text: str, condition: Any = None, log: bool = False) -> Hyperparameter:
-    """A hyperparameter with any value in a range."""
+    """A float hyperparameter with a continuous range."""
     return Hyperparameter(name, "float", low, high, log, (), condition, text)
 
 
 def grid(name: str, values: tuple[int, ...], text: str, condition: Any = None) -> Hyperparameter:
-    """A hyperparameter with a list of ascending ints."""
+    """An int hyperparameter with a list of ascending values."""
     return Hyperparameter(name, "int", values[0], values[-1], False, values, condition, text)
 
 

@@ -30,10 +30,10 @@ from hpo_envs.tables.table import Floats, Table
 DATA = Path(__file__).with_name("charhpo.npz")
 
 UNIT = 4095
-"""Numbers are scaled to [0, 1] and rounded to multiples of 1/UNIT; configurations that agree then get one result."""
+"""Numbers are scaled to [0, 1] and rounded to multiples of 1/UNIT; equal ones have equal results."""
 
 LEAF = 1e-5
-"""Leaves are multiples of this."""
+"""Unit of the stored leaves."""
 
 SCORES = (-3.0, 3.0)
 """Range of normal scores; those of 200 runs lie within +-2.81."""
@@ -42,7 +42,10 @@ KNOTS = np.linspace(-1.75, 1.75, 8)
 """Predicted scores at which `Surrogate.level` and `Surrogate.noise` are known; evenly spaced."""
 
 SIZES = (1,) * 15 + (3, 12)
-"""Inputs of the accuracy's forest: 15 numbers, the scheduler, the task. The runtime's also has the score."""
+"""Sizes of the inputs of the accuracy's forest (`forests.compile_forest`): 15 numbers, the scheduler, the task.
+
+The runtime's forest also has the accuracy's score, a number.
+"""
 
 
 @dataclass(frozen=True)
@@ -58,10 +61,10 @@ class Surrogate:
         leaves: (2, 2, trees, 32) int16, in units of `LEAF`.
         base: (2, 2) prediction before the first tree.
         level: (24, knots) mean score of the task's runs at the predicted scores `KNOTS`.
-        noise: (24, knots) standard deviation of their scores at these.
+        noise: (24, knots) standard deviation of the scores of the task's runs at the predicted scores `KNOTS`.
         runtime_noise: (24,) standard deviation of the residual logarithm of the runtime.
         quantile_at: (quantiles,) normal scores.
-        quantiles: (24, quantiles) accuracy in per cent at these scores.
+        quantiles: (24, quantiles) accuracy in per cent at the scores `quantile_at`.
     """
 
     features: npt.NDArray[np.uint8]
@@ -115,7 +118,7 @@ class Surrogate:
         return np.asarray(np.diff(self.quantiles) / np.diff(self.quantile_at))
 
     def score(self, task: Ints, predicted: Floats, e: Floats) -> Floats:
-        """(n,) normal scores of runs of (n,) tasks, from predictions of their forest and standard normal draws."""
+        """(n,) normal scores of runs of (n,) tasks, from predictions of the forest and standard normal draws `e`."""
         knot = _clip((predicted - KNOTS[0]) / (KNOTS[1] - KNOTS[0]), 0.0, len(KNOTS) - 1.0)
         left = np.minimum(knot.astype(np.intp), len(KNOTS) - 2)
         w = knot - left
@@ -139,7 +142,10 @@ class Surrogate:
 
 @functools.cache
 def scaling(arch: int) -> tuple[npt.NDArray[np.intp], Floats, Floats, Floats, Floats]:
-    """Columns of the 15 numbers; their bounds and spans (of logarithms), and (schedulers, 15) their largest inputs."""
+    """Columns of the 15 numbers, their lows, highs and spans (of logarithms if `log`), and their largest inputs.
+
+    The largest inputs are (schedulers, 15): `UNIT`, or 0 if the scheduler makes the hyperparameter inactive.
+    """
     columns = np.delete(np.arange(16), space.SCHEDULER)
     searched = hyperparameters.space([*ARCHITECTURES][arch])
     bounds = np.array([exact.log([h.low, h.high]) if h.log else (h.low, h.high) for h in searched])[columns]
@@ -148,7 +154,7 @@ def scaling(arch: int) -> tuple[npt.NDArray[np.intp], Floats, Floats, Floats, Fl
 
 
 def inputs(arch: int, task: Ints, configs: Floats) -> Ints:
-    """(n, 17) integer inputs: 15 numbers in 0..UNIT (0 if inactive), the indices of scheduler and task."""
+    """(n, 17) integer inputs: 15 numbers in 0..UNIT (0 if inactive), the scheduler, the task (of the architecture)."""
     columns, low, high, span, units = scaling(arch)
     values = configs.take(columns, axis=1)
     values[:, space.RATE] = exact.log(values[:, space.RATE])

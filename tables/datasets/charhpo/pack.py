@@ -17,11 +17,11 @@ UPSTREAM = {"warmup_samples": "num_warmup_samples", "patience": "reduce_lr_patie
 """Hyperparameter -> upstream's column, where the names differ."""
 
 TEST_FILE = "charhpo/TEST_ACCS.tsv"
-"""Test accuracy of the best run of each sweep (section 4: "the best model in each sweep")."""
+"""Upstream's file of the test accuracy of each sweep's best run (section 4: "the best model in each sweep")."""
 
 
 def make() -> packing.Packs:
-    """All runs of each sweep in file order, with the drawn values."""
+    """Arrays of all runs of each sweep, in file order, with the drawn values."""
     lines = [line.split("\t") for line in store.read(TEST_FILE).decode().splitlines()]
     tests = {tuple(line[:3]): float(line[4]) for line in lines}
     return {pack_of(name): _sweep(name, tests[_upstream(name)]) for name in TABLES}
@@ -64,7 +64,7 @@ def _sweep(name: str, test: float) -> dict[str, packs.Array]:
 
 
 def _ulps(values: Floats, near: Floats) -> packs.Array:
-    """Distance of values in units in the last place, as upstream lost a digit in printing and parsing."""
+    """int8 distances of values from `near` in units in the last place; upstream's printing and parsing lost a digit."""
     ulps = values.view(np.int64) - near.view(np.int64)
     assert np.abs(ulps).max() < 128
     return ulps.astype(np.int8)

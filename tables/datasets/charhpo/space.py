@@ -14,7 +14,7 @@ from hpo_envs.tables.table import Floats, Hyperparameter
 from hpo_envs.tables.user import points
 
 WARMUPS = 50_000
-"""Values of `warmup_samples` (Table 2)."""
+"""Number of values of `warmup_samples` (Table 2)."""
 
 RATE, SCHEDULER, WARMUP = 1, 5, 6
 """Columns of the hyperparameters that are treated differently."""
@@ -30,10 +30,10 @@ def natural(h: Hyperparameter, u: Floats) -> Floats:
 
 @functools.cache
 def grids() -> tuple[Floats, Ints, Ints, Floats, Floats, npt.NDArray[np.bool_]]:
-    """All values in one array; by architecture, (2, 16) starts, counts, spans and ends.
+    """Values of all hyperparameters in one array, (2, 16) starts, counts, spans and ends in it, and an activity mask.
 
-    The only value of a range is its lower end; lower end, span and end are logarithms on a log scale. A list has span 0
-    and end infinity; categories are indices. Also (schedulers, 16) which hyperparameters are active.
+    Rows are architectures. The only value of a range is its lower end; lower end, span and end are logarithms on a log
+    scale. A list has span 0 and end infinity; categories are indices. The mask is (schedulers, 16).
     """
     spaces = [hyperparameters.space(name) for name in ARCHITECTURES]
     lists, spans, ends = [], np.zeros((2, 16)), np.full((2, 16), np.inf)

@@ -21,16 +21,16 @@ TABLES = tuple(f"charmini/{language}-{architecture}" for language in LANGUAGES f
 """Names of the tables."""
 
 ROWS = 64
-"""Configurations of each table: the first that were drawn."""
+"""Number of configurations of each table, the first that were drawn."""
 
 EPOCHS = 20
 """Passes over the training words of each run."""
 
 DRAWN = 128
-"""Configurations of each architecture that are drawn, in the order in which they are trained."""
+"""Number of configurations drawn for each architecture."""
 
 TRAINED_ON = 1500
-"""Training words of each language."""
+"""Number of training words of each language."""
 
 
 def seeds_of(language: str) -> int:

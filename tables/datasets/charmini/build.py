@@ -58,12 +58,12 @@ def packing(language: str) -> Packing:
 
 
 def shipped(name: str) -> Table:
-    """The measured table."""
+    """Build a table from the measured results that ship."""
     return assemble(name, packing(parts_of(name)[0]).load())
 
 
 def assemble(name: str, arrays: TrainingArrays) -> Table:
-    """The table of a language and an architecture: the drawn configurations before the first that lacks a seed.
+    """Build the table of a language and an architecture from the configurations before the first that lacks a seed.
 
     Args:
         name: Name of the table.

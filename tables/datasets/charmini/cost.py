@@ -17,11 +17,11 @@ _PASSES = 3
 """Passes per training step: one forward, and twice as much backward."""
 
 COEFFICIENTS = {"lstm": (2.6e-4, 0.051, 0.165), "transformer": (1.33e-3, 0.0313, 0.0115)}
-"""Seconds of a unit of each part of `work`, by architecture: fitted to trainings on one core of a Xeon."""
+"""Seconds per unit of each term of `work`, by architecture, fitted to trainings on one core of a Xeon."""
 
 
 def work(architecture: str, config: Mapping[str, Any], language: str = ENGLISH) -> tuple[float, float, float]:
-    """Number of operations of an epoch with its evaluation.
+    """Terms of the cost of an epoch with its evaluation.
 
     Args:
         architecture: `lstm` or `transformer`.
@@ -29,8 +29,8 @@ def work(architecture: str, config: Mapping[str, Any], language: str = ENGLISH) 
         language: Code of the language.
 
     Returns:
-        Updates times the sequential steps of one; then, for the LSTM, 10^9 multiplications and additions, and 1 (a
-        constant); for the transformer, thousands of numbers computed per word, and heads times attention layers.
+        Updates times the sequential steps of one; then, for the LSTM, billions of multiplications and additions, and 1
+        (a constant); for the transformer, thousands of numbers computed per word, and heads times attention layers.
     """
     updates = math.ceil(TRAINED_ON / config["batch_size"])
     of = facts.of(language)

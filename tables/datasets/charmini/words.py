@@ -1,6 +1,6 @@
 """The words for CharMini's models.
 
-English: 2,500 entries of CMUdict. Words of the letters a to z, 4 to 9 of them, with one pronunciation of at most 10
+English: 2,500 entries of CMUdict. Eligible are words of 4 to 9 letters a to z with one pronunciation of at most 10
 phonemes, stress removed: 90,215 in all, in the order of a hash. The first 2,500 are `words.csv`, whose licence is in
 `NOTICE.md`; `python -m hpo_envs.tables.datasets.charmini.words` recreates it from the dictionary.
 
@@ -37,7 +37,7 @@ FILES = {
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 UNKNOWN = "\N{REPLACEMENT CHARACTER}"
-"""Stands for letters that no training word has."""
+"""Letter that stands for all letters that no training word has."""
 
 _SAMPLE = Path(__file__).with_name("words.csv")
 _SPLITS = {"train": TRAINED_ON, "development": 500, "test": 500}
@@ -104,7 +104,7 @@ def entries(language: str) -> Mapping[str, tuple[Pronunciation, ...]]:
 
 
 def alphabet(language: str) -> str:
-    """Return the letters of a language; the last one encodes unknown letters, which English does not have."""
+    """Return the letters of a language; the last one encodes unknown letters, except in English."""
     if language == ENGLISH:
         return LETTERS
     return "".join(sorted({letter for word, _ in entries(language)["train"] for letter in word})) + UNKNOWN

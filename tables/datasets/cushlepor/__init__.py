@@ -7,7 +7,7 @@ LABELS = ("mqm", "psqm", "mqm-edited")
 """Kinds of human labels; `mqm-edited` has the translations with the edits that raters of newstest2020 made."""
 
 REFERENCES = {"ted-zhen": ("B", "A")}
-"""References that a pair can be scored against, its default first; the other pairs have `A`, the first one."""
+"""References that a pair can be scored against, the default first; other pairs have only `A`, the first one."""
 
 TED = {"cushlepor/ted-ende": "A", "cushlepor/ted-zhen": "B", "cushlepor/ted-zhen-a": "A"}
 """Tables of TED talks -> their reference: A is `ref` in upstream's files, B `refB`."""
@@ -35,7 +35,7 @@ HELD_OUT = {
     "cushlepor/ted-zhen": ("talk.7", "talk.9"),
     "cushlepor/ted-zhen-a": ("talk.7", "talk.9"),
 }
-"""Documents that no reward uses: 229 of 529 segments of each system; for news, `build.hold_out`."""
+"""Table -> documents that no reward uses: 229 of 529 segments of each system; for news, `build.hold_out`."""
 
 SPLITS = ("train", "held-out")
 

@@ -24,7 +24,7 @@ METRICS = (
 
 
 class Split:
-    """Human scores of the segments of some documents, in the order of their systems.
+    """Human scores of the segments of some documents, sorted by system.
 
     Args:
         human: (n,) human scores.
@@ -89,7 +89,7 @@ class Agreement:
 
     Attributes:
         documents: Names of the documents, in the table's order.
-        held_out: Names of the held-out ones.
+        held_out: Names of the held-out documents.
 
     Raises:
         ValueError: The variant or a document is unknown, or no document is left for training.

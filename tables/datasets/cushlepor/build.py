@@ -44,7 +44,7 @@ Segment = cushlepor_text.Segment
 
 
 def metrics(max_n: int = hlepor.MAX_N) -> tuple[Metric, ...]:
-    """Columns of `Table.values`; bounds of counts are caps, not measurements."""
+    """Metrics of a table, the last axis of `Table.values`; bounds of counts are caps, not measurements."""
     found = [
         Metric("human", "", "max", 0.0, 1.0, "Human score of the segment, 1 = no error."),
         Metric("hypothesis_length", "tokens", "max", 0.0, 1e6, "Length of the translation."),
@@ -60,7 +60,7 @@ def metrics(max_n: int = hlepor.MAX_N) -> tuple[Metric, ...]:
 
 
 def files(name: str) -> tuple[str, ...]:
-    """Upstream files of a table that does not ship."""
+    """Upstream files of a table of news; none for TED talks, whose tables ship."""
     return () if name in TED else upstream(name)
 
 
@@ -76,7 +76,7 @@ def upstream(name: str) -> tuple[str, str]:
 
 
 def build(name: str, read: Callable[[str], bytes]) -> Table:
-    """Build a table of news; `read` gives the content of fetched files, an error names file, line and value."""
+    """Build a table of news; `read` returns the content of fetched files; an error names file, line and value."""
     return from_segments(segments_of(name, read), name, None, provenance("the first reference"))
 
 
@@ -86,7 +86,7 @@ def shipped(name: str) -> Table:
 
 
 def pack(name: str) -> str:
-    """The pack of a table of TED talks; one holds all references of a pair."""
+    """Path of the pack of a table of TED talks; one pack has all references of a language pair."""
     return f"{name.removesuffix('-a')}.npz"
 
 
@@ -123,7 +123,7 @@ def from_folder(
     """Build a table from a downloaded folder of the upstream repository, such as `ted/zhen` or `newstest2020/ende`.
 
     The folder must hold one `mqm*.tsv` with spans and text, and may hold a second one, `.no-postedits`.
-    Averaged scores are read from `mqm*.avg_seg_scores.tsv`, or computed from the spans without such a file.
+    Averaged scores are read from `mqm*.avg_seg_scores.tsv` or, without such a file, computed from the spans.
 
     Args:
         folder: Folder of the files.

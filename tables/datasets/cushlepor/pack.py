@@ -67,7 +67,7 @@ def against(table: Table, reference: str) -> Arrays:
 
 
 def text_scores(segments: Sequence[text.Segment]) -> Arrays:
-    """Sentence BLEU and chrF of each segment."""
+    """Sentence BLEU and chrF of each segment, as scaled integers by name."""
     found = text_metrics.sentence_scores([s.hypothesis for s in segments], [s.reference for s in segments])
     digits = text_metrics.DECIMALS
     return {name: packs.scaled(np.round(scores, digits), digits) for name, scores in found.items()}

@@ -19,7 +19,7 @@ from hpo_envs.tables.datasets.cushlepor.text import Segment
 from hpo_envs.tables.table import Floats, Table
 
 LABSE = "sentence-transformers/LaBSE"
-"""Name on the Hugging Face Hub."""
+"""Name of the model on the Hugging Face Hub."""
 
 
 def load(model: str = LABSE, *, local: bool = False) -> Any:

@@ -213,7 +213,7 @@ def span_scores(content: bytes, file: str) -> dict[tuple[str, int], float | None
 
 
 def _scores(content: bytes, file: str) -> dict[tuple[str, int], float | None]:
-    """Averaged score by (system, segment); separators are tabs and spaces, mixed."""
+    """Averaged score by (system, segment), None if not rated; separators are tabs and spaces, mixed."""
     lines = content.decode("utf-8-sig").splitlines()
     columns = ["system", "mqm_avg_score", "seg_id"]
     if not lines or sorted(lines[0].split()) != sorted(columns):

@@ -54,12 +54,12 @@ def gaussian(
     deviations: tuple[float, ...] | float = GAUSSIAN_DEVIATION,
     bounds: tuple[float, float] = (0.0, 1.0),
 ) -> Table:
-    """A table of Gaussian arms: metrics `score` (its mean) and `deviation`.
+    """A table of Gaussian arms with the metrics `score`, the mean of an arm, and `deviation`.
 
     Args:
         means: At least two means.
         deviations: Standard deviation >= 0, one for all arms or one for each.
-        bounds: Lowest and highest score; every mean must be 8.5 deviations inside, so that no draw is outside.
+        bounds: Lowest and highest score; every mean must be at least 8.5 deviations inside, so that no draw is outside.
 
     Raises:
         ValueError: An argument is out of its range.

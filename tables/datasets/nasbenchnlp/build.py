@@ -55,7 +55,7 @@ WORDS = np.array([4352.0, 4911.0, 41772.0])
 245,569 and 2,088,628 words): released losses are float32 sums divided by them."""
 
 TICK = 2.0**-22
-"""Seconds between two 64-bit floats that count the seconds since 1970: released wall times are multiples of it."""
+"""Spacing of 64-bit floats that count the seconds since 1970: released wall times are multiples of it."""
 
 SHARED = 0.01
 """Largest fraction of logs of an archive that may be unacceptable."""
@@ -67,7 +67,7 @@ GRAPHS["nasbenchnlp"] = lambda key: cells.graph(cells.Cell.from_text(key.partiti
 
 
 def files(name: str) -> tuple[str, ...]:
-    """Upstream files of a table that does not ship."""
+    """Upstream files of `ptb`; none for the other tables, which ship."""
     return (SINGLE, MULTI, RELEASED_FEATURES) if name == PTB else ()
 
 
@@ -132,7 +132,7 @@ def _ptb_final() -> Table:
 
 
 def build_curves(archives: dict[str, bytes], released: dict[int, Floats], rows: int = PTB_ROWS) -> Table:
-    """The table of curves from the content of each archive, and the released features of `rows` groups.
+    """Build the table of curves from the content of each archive and the released features of `rows` groups.
 
     Raises:
         ValueError: There are not `rows` groups, or more than `SHARED` of an archive's logs are not acceptable.
@@ -172,7 +172,7 @@ def build_curves(archives: dict[str, bytes], released: dict[int, Floats], rows: 
 def arrays(runs: Sequence[Sequence[TrainingLog]], repeats: int) -> tuple[Floats, Floats, npt.NDArray[np.uint8]]:
     """Values (rows, repeats, epochs, metrics), cumulative seconds and status of the runs of each row.
 
-    A row without runs has status `failed`.
+    A row without runs has status `failed`, and 0 parameters and cost 0 in its first epoch.
     """
     values = np.full((len(runs), repeats, EPOCHS, len(METRICS)), np.nan)
     cost = np.full(values.shape[:3], np.nan)
@@ -208,7 +208,7 @@ def curves_table(
 
 
 def paired_losses(curves: Table, final: Table) -> tuple[Floats, Floats]:
-    """Final test losses (WikiText-2, PTB) of the recipes trained on both that did not diverge."""
+    """Mean final test losses on WikiText-2, and on PTB, of the recipes with finite ones on both."""
     ids, ends = architectures(), curves.values[:, :, -1, curves.metric("test_loss")]
     losses = dict(zip(map(int, final.keys), final.final("test_loss"), strict=True))
     x, y = [], []

@@ -2,7 +2,7 @@
 
 There are 50 of the graph (`wl_*`, see `hpo_envs.tables.cells.features`; the first 10 can be used alone), the 10
 released graph2vec features (`g2v_*`, scaled by the range over all 14,322 released ones) and `g2v_known`: 0 if none was
-released for the architecture, and `g2v_*` are a linear function of the other features.
+released for the architecture, in which case `g2v_*` are predicted linearly from the graph features.
 
 Quirks of the file: seeds of one architecture have different ids, and only one id of each group has features (see
 `group`).

@@ -27,13 +27,13 @@ from hpo_envs.tables.files import atomic
 from hpo_envs.tables.table import Floats
 
 SEEDS = 8
-"""Training seeds that a simulated cell has."""
+"""Number of training seeds of a simulated cell."""
 
 FOLDS = 5
 """Number of models, each trained without the cells of one fold."""
 
 COMPONENTS = 6
-"""Principal components of the log curves that are modelled; the last target is the logarithm of seconds per epoch."""
+"""Number of modelled principal components of the log curves; the last target is the logarithm of seconds per epoch."""
 
 DEPTH = 3
 """Depth of the trees, stored as complete binary trees."""
@@ -49,7 +49,7 @@ are modelled as log(loss - floor).
 """
 
 CONVENTIONAL = frozenset(canonical(cell) for cell in EXAMPLES.values())
-"""Cells that are known to train and never diverge here."""
+"""Conventional cells in canonical form, which never diverge in the surrogate."""
 
 
 @dataclass(frozen=True)
@@ -150,7 +150,7 @@ def divergence_probability(cell: Cell) -> float:
 
 
 def divergence_inputs(cell: Cell) -> Floats:
-    """(2,) logarithm of the largest state of the untrained network, and the number of products."""
+    """(2,) log10 of the largest state of the untrained network, clipped to [-1, 3], and the number of products."""
     largest = float(np.clip(probe(cell)[3], -1.0, 3.0))
     return np.array([largest, sum(OPERATIONS[op] == "elementwise_prod" for op, _ in canonical(cell).nodes)])
 
@@ -169,7 +169,7 @@ def _grid(n: int) -> Floats:
 
 
 def simulate(cell: Cell, repeat: int = 0, name: str = "") -> SimulatedTraining:
-    """Simulate the training of a cell, whose canonical key may be given; each repeat has its own training seed."""
+    """Simulate the training of a cell; each repeat has its own seed, `name` is the canonical key if known."""
     name, p, n = name or key(cell), _parameters(), COMPONENTS + 1
     # All draws at once: the quantiles of many take hardly longer than those of few.
     draws = [uniforms(n, "cell", name), uniforms(n, "repeat", name, repeat), uniforms(EPOCHS, "seconds", name, repeat)]

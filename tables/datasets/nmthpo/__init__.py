@@ -10,7 +10,7 @@ SHARED_GRID = ("zhen", "ruen", "jaen", "enja")
 """Pairs that were trained on the same grid (Table 1, first row)."""
 
 BUDGETS = {pair: 50 if pair in SHARED_GRID else 200 for pair in PAIRS}
-"""Evaluations of a run with two objectives (Table 4, B)."""
+"""Pair -> number of evaluations of a run with two objectives (Table 4, B)."""
 
 TABLES = tuple(f"nmthpo/{pair}" for pair in PAIRS) + tuple(f"nmthpo/{pair}-grid" for pair in PAIRS)
 """Names of the tables: the measured cells of each pair, and every cell of its grid."""

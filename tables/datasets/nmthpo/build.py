@@ -93,7 +93,7 @@ def shipped(name: str) -> Table:
 
 
 def _assemble(name: str, configs: Floats, values: Floats, provenance: Provenance, **status: Any) -> Table:
-    """Make a Table of (rows, 6) configurations and (rows, 6) metrics, whose cost is the number of updates."""
+    """Make a Table of (rows, 6) configurations and (rows, 6) metrics; the cost is column 3, the number of updates."""
     hyperparameters = space(_pair(name))
     shown = {v: f"{v:g}" for h in hyperparameters for v in h.values}
     keys = tuple("-".join(map(shown.__getitem__, config)) for config in configs.tolist())

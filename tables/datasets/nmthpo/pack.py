@@ -10,7 +10,7 @@ from hpo_envs.tables.files import packs
 
 
 def make() -> packing.Packs:
-    """The cells of each pair's grid and their metrics, in the order of the files."""
+    """Indices of the measured cells in each pair's grid, and their metrics, in the order of the files."""
     arrays = {}
     for pair, name in PAIRS.items():
         configs = _matrix(f"nmthpo/datasets/{name}.hyps")

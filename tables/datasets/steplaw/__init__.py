@@ -30,4 +30,4 @@ LENGTH = 2048
 """Tokens of a sequence."""
 
 HIGHEST = 12.0
-"""Cap of losses in nats; a guess of the vocabulary has 11.1, which is also the highest in the files."""
+"""Cap of losses in nats; a uniform guess among the vocabulary has 11.1, which is also the highest in the files."""

@@ -29,12 +29,12 @@ METRICS = (
 
 
 def files(name: str) -> tuple[str, ...]:
-    """The file of a table."""
+    """The upstream file of a table."""
     return (DENSE if GRIDS[name.partition("/")[2]][0] in SIZES else MIXTURE,)
 
 
 def build(name: str, read: Callable[[str], bytes]) -> Table:
-    """The table of a grid.
+    """Build the table of a grid.
 
     Raises:
         ValueError: The grid is unknown, or the file has no run of it.

@@ -24,10 +24,10 @@ STEPS = 200
 """Updates from one of upstream's losses to the next; the first is of the untrained model."""
 
 KEPT = (1, 2, 3, 4, 5, 7, 10, 14, 19, 26, 36, 50)
-"""Upstream's losses that ship, counted from 0: a geometric sequence of 13 from 1 to 50, rounded, each once."""
+"""Indices of upstream's losses that ship: a geometric sequence of 13 terms from 1 to 50, rounded, without repeats."""
 
 DIGITS = 4
 """Decimals of losses."""
 
 HIGHEST = 10.0
-"""Loss in nats, 14 times that of a guess, at which higher ones are clipped; also that of a diverged run."""
+"""Largest loss in nats, 14 times that of a guess: higher ones are clipped to it, a diverged run has it."""

@@ -18,7 +18,7 @@ NAMES = TABLES
 PACK = "taskset/pack.npz"
 
 FILES = {name: f"taskset/FixedTextRNNClassification_imdb_{task}.json" for name, task in TASKS.items()}
-"""Upstream's file of each name."""
+"""Name in ids -> upstream's file."""
 
 PARTS = {"validation_loss": "valid", "training_loss": "train", "test_loss": "test"}
 """Metric -> its name upstream."""
@@ -52,7 +52,7 @@ SPACE = (
 
 
 def shipped(name: str) -> Table:
-    """The table from the pack."""
+    """Build a table from the pack."""
     data, configs = packs.read(PACK, name.partition("/")[2]), packs.read(PACK, "all")["configs"]
     values = np.stack([packs.unscaled(data[m.name], DIGITS) for m in METRICS], axis=-1)
     values[np.arange(len(KEPT)) >= data["ends"][:, None]] = np.nan

@@ -22,7 +22,7 @@ MODELS_OF = {"classification": ("joint", "neural"), "tagging": ("crf", "tagger")
 """Model classes of each kind of task."""
 
 COUNTS = ("correct", "predicted", "gold", "test_correct", "test_predicted", "test_gold")
-"""Counts of each training, see `PredictionCounts`."""
+"""Counts of predictions at each fidelity of a training, see `PredictionCounts` of the family."""
 
 METRICS = (
     Metric("score", "%", "max", 0.0, 100.0, "F1 on the validation set: accuracy unless spans are predicted."),
@@ -68,7 +68,7 @@ def scores(counts: Floats, losses: Floats) -> Floats:
 
 
 def shipped(name: str) -> Table:
-    """The measured table.
+    """Build a table from the measured results that ship.
 
     The fidelity is the number of epochs, which add up, or the fraction of the training set, with a new training each:
     the cost of a fraction includes the smaller ones.

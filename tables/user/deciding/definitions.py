@@ -76,7 +76,7 @@ def spanned(found: Decisions) -> Decisions:
 
 
 def _column(frame: Frame, stated: Statement, name: str, h: Hyperparameter | None) -> Column:
-    """The values of a hyperparameter."""
+    """The values of a hyperparameter's column; ValueError if cells break its rule."""
     if h:
         column, bad, rule = of_cells.within(frame[name], h)
     else:
@@ -104,7 +104,7 @@ def condition_of(holes: Mask, columns: Mapping[str, Column]) -> tuple[str, tuple
 
 
 def _without_holes(frame: Frame, name: str, column: Column) -> tuple[Column, str, Mask, str]:
-    """The column, perhaps with a choice `none`; a note; (lines,) mask to leave out; and a question, empty if none."""
+    """The column, perhaps with a choice `none`; a note; (lines,) mask of those left out; and a question or ""."""
     holes, fill = np.isnan(column.values), f"--fill {quote(f'{name}=VALUE')}"
     if column.choices is not None:
         return column.with_none(), f"; where it is empty the choice is none ({fill} says better)", holes & False, ""

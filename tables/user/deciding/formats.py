@@ -80,8 +80,8 @@ def legible(found: Decisions) -> Decisions:
 def spellings(columns: Mapping[str, Cells], delimiter: str, decimal: str | None = None) -> dict[str, Spelling]:
     """Convert the numbers in all text columns.
 
-    A comma is a decimal point if it is not followed by exactly three digits. It is a thousands separator if a point
-    follows; or if all commas of a column are followed by three digits and points are decimal elsewhere in the file, or
+    A comma is decimal if it is not followed by exactly three digits. It is a thousands separator if a point follows
+    it; or if all commas of a column are followed by three digits and points are decimal elsewhere in the file, or
     commas separate its fields.
 
     Args:
@@ -143,7 +143,7 @@ def _marks(texts: Collection[str], decimal: str | None) -> str:
 
 
 def _plain(shown: str, mark: str) -> str:
-    """A number in Python's notation."""
+    """A number in Python's notation, given the separators in its column, see `_marks`."""
     if mark in ("comma", "point3"):
         return shown.replace(".", "").replace(",", ".")
     grouped = mark == "comma3" and _GROUPED.fullmatch(shown) and number(shown) is None

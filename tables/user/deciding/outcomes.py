@@ -71,7 +71,7 @@ def scored(found: Decisions) -> Decisions:
 
 
 def _guessed(frame: Frame) -> tuple[str, Sequence[str]]:
-    """The score of a file: the tool's, or the only varying column with the name of a score; candidates if several."""
+    """The score of a file, the tool's or the only varying column named like a score, and all candidates if unclear."""
     free = [n for n in frame.cells if n not in frame.settings and of_cells.scorable(frame[n])]
     marked = [n for n in free if n in frame.scores]
     measured = marked or [n for n in free if goal_of(n)]
@@ -89,7 +89,7 @@ def _guessed(frame: Frame) -> tuple[str, Sequence[str]]:
 
 
 def without_logs(found: Decisions) -> Decisions:
-    """Leave out the lines of a training log that have other metrics instead of the score."""
+    """Leave out the lines of a training log that have other metrics instead of the score, and their own columns."""
     frame, stated = found.frame, found.stated
     steps = any(re.fullmatch(LEVELS, n.lower()) and numeric(c) for n, c in frame.cells.items())
     without = absent(frame[stated.score[0]])

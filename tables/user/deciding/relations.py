@@ -25,7 +25,7 @@ STRONG = 0.7
 """Smallest rank correlation with another column at which numbers seem to be measured."""
 
 LARGE = 1e5
-"""Smaller whole numbers are not assumed to be counts of parameters, tokens or operations."""
+"""Whole numbers are assumed to be counts of parameters, tokens or operations only if the largest reaches this."""
 
 NEARLY = 0.05
 """Largest fraction of the variance of logarithms that a product of powers leaves unexplained."""
@@ -132,7 +132,7 @@ def _codes(values: pd.Series) -> Index:
 
 
 def _grid(frame: pd.DataFrame, columns: list[str]) -> tuple[list[str], int]:
-    """Columns of which the lines have all or most combinations, and the number of these; earlier columns first."""
+    """Columns of which the lines have all or most combinations, earliest first, and the number of combinations."""
     grid: list[str] = []
     cells = 1
     for c in columns:

@@ -66,7 +66,7 @@ def _alone(found: Decisions, lines: pd.DataFrame) -> tuple[pd.DataFrame, list[De
 
 
 def _repeats(frame: Frame, lines: pd.DataFrame) -> tuple[Index, list[Decision]]:
-    """(lines,) index of each line's run among those of its configuration, and a decision on lines that repeat one."""
+    """(lines,) index of each line's run among the runs of its configuration, and a decision if there are repeats."""
     if "label" not in lines:
         repeat: Index = lines.groupby("row").cumcount().to_numpy()
         doubles = int((repeat > 0).sum())

@@ -90,7 +90,7 @@ def scale_of(values: Floats, whole: bool) -> DecidedScale:
 
 
 def _unevenness(points: Floats, apart: bool = True) -> float:
-    """Standard deviation of the steps relative to their mean; for one step, 0 if its ends are far apart, else 1."""
+    """Standard deviation of the steps relative to their mean; for one step, 0 if `apart`, else 1."""
     steps = np.diff(points)
     return float(steps.std() / abs(steps.mean())) if len(steps) > 1 else 1.0 - apart
 

@@ -21,8 +21,8 @@ class Document(NamedTuple):
 
     Attributes:
         lines: Runs or checkpoints as flat mappings.
-        listed: Whether the document is a list of them; else it is a record of one run.
-        joined: Whether they were joined from several tables.
+        listed: Whether the document is a list of lines; else it is a record of one run.
+        joined: Whether the lines were joined from several tables.
         decisions: Decisions on ignored or joined parts.
     """
 

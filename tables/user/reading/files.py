@@ -68,7 +68,7 @@ def of_path(path: Path, most: int | None = None) -> Frame:
 
 
 def _metadata(path: Path) -> dict[str, Any]:
-    """Facts on the columns in the metadata of a Syne Tune experiment; empty without metadata."""
+    """Facts on the columns in the metadata of a Syne Tune experiment; empty if there is no file."""
     try:
         facts = json.loads(content_of(path)) if path.is_file() else None
         if facts is None:
@@ -81,7 +81,7 @@ def _metadata(path: Path) -> dict[str, Any]:
 
 
 def _arrow(path: Path, content: bytes, kind: str, limit: int) -> pd.DataFrame:
-    """The frame of a Parquet or Arrow file, without an index written by pandas."""
+    """The frame of a Parquet or Arrow file; ValueError if it is damaged or, as Parquet, larger than `limit` bytes."""
     # On this thread and from memory: a thread of Arrow that outlives its stream brings Python down as it ends.
     from pyarrow import feather, parquet
 

@@ -50,7 +50,7 @@ def recognised(frame: Frame) -> Frame:
 
 
 def _expanded(frame: Frame) -> Frame:
-    """Expand a column of mappings, in JSON or Python's notation, to a column for each key, `params.lr`."""
+    """Expand each column of mappings, in JSON or Python's notation, to a column for each key, `params.lr`."""
     columns: dict[str, Any] = {}
     for name, cells in frame.cells.items():
         made = {t: run for t in different(cells) if (run := _mapping(t)) is not None}
@@ -83,7 +83,7 @@ def _mapping(text: str) -> dict[str, Any] | None:
 
 
 def with_seconds(frame: pd.DataFrame) -> pd.DataFrame:
-    """Add durations to runs of MLflow, which records start and end."""
+    """Add a column `seconds` to runs of MLflow if these have start and end."""
     if not {"start_time", "end_time"} <= {*frame}:
         return frame
     ends = (frame[name].astype(object) for name in ("start_time", "end_time"))

@@ -6,12 +6,12 @@ from hpo_envs.tables.table import Hyperparameter
 
 
 def number(name: str, low: float, high: float, text: str, condition: Any = None, log: bool = True) -> Hyperparameter:
-    """A hyperparameter with any value in a range."""
+    """A float hyperparameter with a continuous range, on a log scale by default."""
     return Hyperparameter(name, "float", low, high, log, (), condition, text)
 
 
 def grid(name: str, values: tuple[int, ...], text: str, condition: Any = None, log: bool = False) -> Hyperparameter:
-    """A hyperparameter with a list of ascending ints."""
+    """An int hyperparameter with a list of ascending values."""
     return Hyperparameter(name, "int", values[0], values[-1], log, values, condition, text)
 
 
@@ -26,4 +26,4 @@ def switch(name: str, text: str, condition: Any = None) -> Hyperparameter:
 
 
 SIZES = (1 / 9, 1 / 3, 1.0)
-"""Shares of the training set that a model is trained on, where training has no epochs."""
+"""Fidelities of models that are not trained in epochs: fractions of the training set."""

@@ -5,7 +5,7 @@ from hpo_envs.tables.datasets.textmini.spaces import choice, grid, number
 ROWS, REPEATS, LEVELS = 128, 2, tuple(map(float, range(1, 11)))
 
 TRAINED_ON = 1200
-"""Number of training texts: the first of the task."""
+"""Number of training texts, the first ones of the task."""
 
 _DEEP = ("encoder", ("cnn", "gru", "transformer"))
 _CNN, _TRANSFORMER = (("encoder", (encoder,)) for encoder in ("cnn", "transformer"))

@@ -5,7 +5,7 @@ from hpo_envs.tables.datasets.textmini.spaces import choice, grid, number, switc
 ROWS, REPEATS, LEVELS = 128, 2, tuple(map(float, range(1, 11)))
 
 TRAINED_ON = 400
-"""Number of training sentences: the first of the task."""
+"""Number of training sentences, the first ones of the task."""
 
 _WINDOW, _TRANSFORMER = (("encoder", (encoder,)) for encoder in ("cnn", "transformer"))
 

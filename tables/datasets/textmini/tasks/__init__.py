@@ -64,7 +64,7 @@ def _hash(example: Any) -> bytes:
 
 
 def split(examples: Iterable[tuple[Any, Any]], validation: int, test: int) -> dict[str, Examples]:
-    """Split distinct examples at random, by a hash: first for testing, then validation, the rest for training."""
+    """Split distinct examples at random, by a hash into test, validation (of these sizes) and training examples."""
     ordered = sorted(dict.fromkeys(examples), key=lambda example: _hash(("split", example)))
     held = test + validation
     return {"test": ordered[:test], "validation": ordered[test:held], "train": ordered[held:]}

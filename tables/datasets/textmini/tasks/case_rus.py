@@ -8,7 +8,7 @@ _CASE = re.compile(r"(?:N|ADJ);(NOM|GEN|DAT|ACC|INS|ESS)\(")
 
 
 def read(train: bytes, development: bytes, test: bytes) -> dict[str, Examples]:
-    """The forms of all parts, which share endings but no lemmas, with one case each: the first listed."""
+    """The forms of upstream's three parts, pooled and split by a hash, with one case each: the first listed."""
     cases: dict[str, str] = {}
     for line in b"\n".join((train, development, test)).decode().splitlines():
         features, _, form = line.partition("\t")[2].partition("\t")

@@ -11,7 +11,7 @@ LANGUAGES = (
 )  # fmt: skip
 
 LENGTH = 25
-"""Characters of a text."""
+"""Number of characters of a text."""
 
 
 def read(archive: bytes) -> dict[str, Examples]:

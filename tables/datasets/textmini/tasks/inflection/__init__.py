@@ -11,6 +11,6 @@ def read(train: bytes, development: bytes, test: bytes) -> dict[str, Examples]:
 
 
 def task(language: str) -> TextTask:
-    """The task of a language."""
+    """The inflection task of a language."""
     files = tuple(f"sigmorphon2023/{language}.{part}" for part in ("trn", "dev", "tst"))
     return TextTask("inflection", language, "forms", files, read, (1000, 400, 400))
