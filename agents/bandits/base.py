@@ -19,7 +19,7 @@ STOPPING = ("pi", "glr")
 
 
 def logit(score: float, low: float, high: float) -> float:
-    """Log odds of a score's place between its metric's bounds, any real number (Moss et al. 2019, section 4.2).
+    """Log odds of a score's position between the bounds of its metric (Moss et al. 2019, section 4.2).
 
     Raises:
         ValueError: The score is not strictly between the bounds.
@@ -76,7 +76,11 @@ class ArmsAgent(Agent):
         return np.array([self.choose() for _ in range(self.batch)], np.int64) if self._vector else self.choose()
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Add the score, or each of `info["scores"]`, to its arm."""
+        """Add the score, or each of `info["scores"]`, to its arm, then `update`; ignore steps without a result.
+
+        Raises:
+            ValueError: A score is not finite, or not strictly between `bounds`.
+        """
         if not info.get("finished", True):
             return
         action = info.get("action", action)
@@ -111,7 +115,7 @@ class ConfidentAgent(ArmsAgent):
     """An agent that stops once it is confident which arm is the best.
 
     Every arm is first evaluated `initial` times, then `sample` chooses. Known scores may be passed to `tell` before
-    the first `ask`; they count.
+    the first `ask`; they count as evaluations.
 
     Args:
         confidence: 1 - delta: stop when the rule guarantees this probability of a correct selection; None: never stop.
@@ -166,7 +170,7 @@ class ConfidentAgent(ArmsAgent):
         return self.sample()
 
     def update(self) -> None:
-        """Apply the stopping rule if `at_checkpoint`, once initial evaluations are complete and no arm is queued."""
+        """Set `done` by the stopping rule if `at_checkpoint`, initial evaluations are complete and no arm is queued."""
         if not self._queue and self._begun() and self.at_checkpoint():
             self.done = self.stops()
 
@@ -190,7 +194,7 @@ class ConfidentAgent(ArmsAgent):
         return bool(likelihood_ratio(self.belief) > np.log((1.0 + np.log(t)) / (1.0 - self.confidence)))
 
     def recommend(self) -> Any:
-        """Return the arm with the largest pi (the best mean under `glr`, or before pi is defined)."""
+        """Return the arm with the largest pi (the best mean if `stopping` is not `pi`, or before pi is defined)."""
         if self.stopping == "pi" and self.belief.ready:
             return self._action(int(self.pi.argmax()))
         return super().recommend()

@@ -1,4 +1,4 @@
-"""The belief pi: the probability that each arm is the best, given the scores so far, even if all are equal.
+"""The belief pi: the probability that each arm is the best, given the scores so far.
 
 Moss et al. 2019, section 4.2: with a uniform prior on mean and standard deviation of Gaussian scores, the mean of an
 arm that was evaluated T times has a Student-t posterior with T - 2 degrees of freedom, centred on the sample mean,
@@ -30,7 +30,7 @@ SMALLEST_SCALE = 1e-9
 
 
 def posterior(counts: npt.ArrayLike, means: npt.ArrayLike, squares: npt.ArrayLike) -> ArmPosteriors:
-    """Posteriors from sufficient statistics.
+    """Posteriors of the arms' means from sufficient statistics.
 
     Args:
         counts: (n,) evaluations of each arm, at least 3.
@@ -65,10 +65,10 @@ def _posterior(t: Floats, m: Floats, s: Floats) -> ArmPosteriors:
 
 
 def moments(scores: Any) -> tuple[Floats, Floats, Floats]:
-    """Counts, means and sums of squared deviations of lists of scores, one list per arm.
+    """(n,) counts, means and sums of squared deviations of lists of scores, one list per arm.
 
     Raises:
-        ValueError: A score that is NaN or infinite, or an arm without scores.
+        ValueError: A score is NaN or infinite, or an arm has no scores.
     """
     out = np.empty((3, len(scores)))
     for i, values in enumerate(scores):
@@ -87,7 +87,7 @@ def best_probability(p: ArmPosteriors) -> Floats:
 
 
 class Belief:
-    """Statistics of the scores of each arm, and the pi that follows from them by the rule `fast`.
+    """Statistics of the scores of each arm, and pi, computed from them by the rule `fast`.
 
     Each arm's density and distribution function are kept at the nodes, so that a new score only updates one row; the
     nodes are recomputed when their total probability departs from 1, or more than half of the arms have new scores.
@@ -134,7 +134,7 @@ class Belief:
         return self._ready
 
     def posterior(self) -> ArmPosteriors:
-        """The posteriors; raises ValueError before `ready`."""
+        """The posteriors of the arms' means; a ValueError before `ready`."""
         return posterior(self.counts, self.means, self.squares)
 
     @property

@@ -53,7 +53,7 @@ def parts_of(arms: int, rounds: str) -> int:
 
 
 class Elimination(ArmsAgent):
-    """Base class of agents that eliminate arms in rounds; a batch larger than its round cycles through the arms.
+    """Base class of agents that eliminate arms in rounds; a batch beyond the end of a round repeats its survivors.
 
     `rounds` lists (survivors at the start, evaluations of each, survivors at the end).
     """
@@ -67,7 +67,7 @@ class Elimination(ArmsAgent):
         self._start()
 
     def plan(self) -> list[tuple[int, int, int]]:
-        """The rounds of this problem."""
+        """The initial value of `rounds`."""
         raise NotImplementedError
 
     def choose(self) -> int:
@@ -77,7 +77,7 @@ class Elimination(ArmsAgent):
         return self._queue.popleft()
 
     def update(self) -> None:
-        """End the round when all of its evaluations are in."""
+        """Once all evaluations of a round are complete, eliminate arms and start the next round, or be done."""
         if not self.done and self.belief.counts.sum() >= self._due:
             self._queue.clear()
             self._drop()
@@ -127,7 +127,7 @@ class SequentialHalving(Elimination):
         total: Evaluations to plan for; None is the problem's budget. With `rounds="floor"` the plan costs more.
 
     Raises:
-        ValueError: The budget is below N ceil(log2 N), or not counted in evaluations; or `rounds` is unknown.
+        ValueError: The budget is below N ceil(log2 N) (or floor) or not counted in evaluations, or `rounds` is unknown.
     """
 
     def __init__(self, problem: Problem, seed: int, *, rounds: str = "ceil", total: int | None = None) -> None:

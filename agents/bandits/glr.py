@@ -17,7 +17,7 @@ def likelihood_ratio(belief: Belief) -> float:
 
 
 def transport(belief: Belief, leader: int) -> Floats:
-    """(arms,) cost of the alternative that an arm is as good as the leader: 0 if its mean is, infinite for the leader.
+    """(arms,) cost of the alternative that an arm is as good as the leader: 0 if its mean is; the leader's is infinite.
 
     The inner minimum over u is taken on a grid between the two means, then on a finer one around the best node.
     """

@@ -48,7 +48,7 @@ class LUCB(ConfidentAgent):
         self.stopping = stopping
 
     def half_widths(self) -> Floats:
-        """(arms,) half widths of the intervals around the means."""
+        """(arms,) half widths of the intervals around the means; without `confidence`, delta is 0.05."""
         from scipy.special import stdtrit
 
         counts = self.belief.counts
@@ -58,14 +58,14 @@ class LUCB(ConfidentAgent):
         return np.asarray(-stdtrit(counts - 1.0, level) * deviation / np.sqrt(counts))
 
     def pair(self) -> tuple[int, int]:
-        """The arm with the best mean, and the one of the others with the highest upper bound."""
+        """The arm with the best mean, and the other arm with the highest upper bound."""
         first = self.best_mean()
         upper = self.belief.means + self.half_widths()
         upper[first] = -np.inf
         return first, int(upper.argmax())
 
     def sample(self) -> int:
-        """Return the first arm of a round; the second one follows."""
+        """Return the first arm of a new round, and queue the second."""
         first, second = self.pair()
         self._queue.append(second)
         return first

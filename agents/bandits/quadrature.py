@@ -45,7 +45,7 @@ class ArmPosteriors:
 
 
 class Quadrature:
-    """Nodes and weights for some posteriors, with the density and distribution function of each arm at the nodes."""
+    """Nodes and weights for given posteriors, the density and distribution function of each arm at them, and `pi`."""
 
     def __init__(self, p: ArmPosteriors, rule: QuadratureRule) -> None:
         self.rule = rule
@@ -70,7 +70,7 @@ class Quadrature:
         self.density[arm] = np.exp(-0.5 * (df + 1.0) * np.log1p(z * z / df)) * (_constant(df) / scale)
 
     def update(self, p: ArmPosteriors, arms: list[int]) -> bool:
-        """Refill the rows of arms that changed, and integrate; return whether the nodes are still accurate."""
+        """Recompute the rows of the given arms, `pi` and `error`; return whether the nodes are accurate enough."""
         for arm in arms:
             self._fill(p, arm)
         everyone = np.multiply.reduce(self.cumulative, axis=0)
@@ -104,7 +104,7 @@ _MARKS = np.concatenate([-_POSITIVE[::-1], [0.0], _POSITIVE])
 
 @functools.cache
 def _legendre(n: int) -> tuple[Floats, Floats]:
-    """Nodes and weights on [0, 1]."""
+    """Gauss-Legendre nodes and weights on [0, 1]."""
     x, w = np.polynomial.legendre.leggauss(n)
     return 0.5 * (x + 1.0), 0.5 * w
 

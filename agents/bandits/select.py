@@ -1,4 +1,4 @@
-"""Select the best model by your own scores, with its probability, and the next model to evaluate.
+"""Select the best model by your own scores, with its probability, and propose the next model to evaluate.
 
     python -m hpo_envs.agents.bandits.select scores.csv --confidence 0.99 --batch 4
     python -m hpo_envs.agents.bandits.select accuracies.csv --transform logit --bounds 0 100
@@ -61,7 +61,7 @@ def advise(
     bounds: tuple[float, float] = (0.0, 1.0),
     seed: int = 0,
 ) -> dict[str, Any]:
-    """Select the best model, its confidence, and the models to evaluate next, proposed by `ttts`.
+    """Return the best model, its probability, and the models that `ttts` proposes to evaluate next.
 
     Args:
         scores: At least two models, at least three finite scores each.
@@ -113,7 +113,7 @@ def advise(
 
 
 def format_advice(result: Mapping[str, Any]) -> str:
-    """The advice as text."""
+    """The result of `advise` as text."""
     models, best = result["models"], result["best"]
     width = max(5, *map(len, models))
     lines = [f"{'model':{width}} {'evaluations':>11} {'mean':>10} {'deviation':>10} {'P(best)':>8}"]

@@ -1,4 +1,4 @@
-"""Track-and-Stop."""
+"""Track-and-Stop, and the optimal proportions of evaluations that it tracks."""
 
 from __future__ import annotations
 

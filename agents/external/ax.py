@@ -76,7 +76,7 @@ class Ax(ExternalOptimizer):
         return number, {name: _natural(self._axis(name), v) for name, v in values.items()}
 
     def adopt(self, suggestion: Any, action: Any) -> Any:
-        """The index of the trial for the evaluated action; for a row, of an attached one."""
+        """The index of the trial for the evaluated action; for a row, a new trial in place of the suggested one."""
         if self._rows is None:
             return suggestion
         self._client.mark_trial_abandoned(suggestion)
@@ -114,7 +114,7 @@ def parameters_of(space: Space) -> list[Any]:
 
 
 def _type(axis: Axis) -> str:
-    """Ax's type of a parameter; choices of several types are strings."""
+    """Ax's type of a parameter; choices of several types are strings, but ints and floats are floats."""
     if not axis.choices and not axis.single:
         return "int" if axis.whole and axis.high - axis.low < ENUMERATED else "float"
     kinds = {type(choice) for choice in axis.choices or (axis.natural(0.0),)}

@@ -23,7 +23,7 @@ class PendingSuggestions:
         self._open: dict[str, list[Any]] = {}
 
     def note(self, action: Any, suggestion: Any) -> None:
-        """Record the suggestion of an action."""
+        """Record the suggestion for which an action is evaluated."""
         self._open.setdefault(_key(action), []).append(suggestion)
 
     def take(self, action: Any) -> Any:
@@ -170,7 +170,7 @@ class ExternalOptimizer(Agent):
                     self.learn(suggestion, action, reward, info)
 
     def recommend(self) -> Any:
-        """Return the best evaluated action; before the first, a random row or the middle of a box or grid."""
+        """Return the best evaluated action; before any evaluation, a random row or the middle of a box or grid."""
         if self._rows is not None:
             return self._rows.recommend(self.rng)
         best = self._incumbent.best

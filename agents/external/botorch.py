@@ -16,7 +16,7 @@ from hpo_envs.agents.problem import Problem
 from hpo_envs.tables.checks import one_of
 
 CHUNK = 1024
-"""Candidates in one call of an acquisition function."""
+"""Number of candidates in one call of an acquisition function."""
 
 
 class BoTorch(OnCandidates):
@@ -79,7 +79,7 @@ class BoTorch(OnCandidates):
         self._generators = Generators(int(self.rng.integers(2**31)))
 
     def ask(self) -> Any:
-        """Return an initial random candidate, then the untried one with the highest acquisition."""
+        """Return an initial random candidate; once two runs succeeded, the untried one with the highest acquisition."""
         rows = self.candidates
         if rows.times.sum() < self.random_first or len(self._learnt) < 2:
             return rows.submit(rows.draw(self.rng))

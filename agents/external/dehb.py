@@ -73,7 +73,7 @@ class DEHB(ExternalOptimizer):
             yield
 
     def suggest(self) -> tuple[Any, Mapping[str, Any]]:
-        """Request the next job; a configuration suggested before keeps its row."""
+        """Request the next job; return it and its configuration."""
         with self._quiet():
             job = self._dehb.ask()
         return job, dict(job["config"])
@@ -83,14 +83,14 @@ class DEHB(ExternalOptimizer):
         return int(self._rows.level_of(suggestion["fidelity"] / self._rows.levels[0]))
 
     def row(self, suggestion: Any, point: Any) -> int:
-        """The row evaluated for the configuration, always the same."""
+        """The row evaluated for the job's configuration, the same in all of its jobs."""
         config = int(suggestion["config_id"])
         if config not in self._of_config:
             self._of_config[config] = super().row(suggestion, point)
         return self._of_config[config]
 
     def adopt(self, suggestion: Any, action: Any) -> Any:
-        """The job, with its configuration replaced by that of the row."""
+        """The job; DEHB's record of its configuration is replaced by that of the row."""
         made = configuration(self._dehb.cs, self.space, self.coordinates(action))
         with self._quiet():
             stored = self._dehb.config_repository.configs[suggestion["config_id"]]

@@ -1,4 +1,4 @@
-"""The untried candidate evaluated for a suggestion of a package that cannot score a list of candidates."""
+"""Choice of the untried candidate evaluated for a suggestion, if a package cannot score a list of candidates."""
 
 import numpy as np
 import numpy.typing as npt
@@ -11,9 +11,9 @@ LARGEST = 256
 
 
 def look_up(space: Space, point: Floats, points: Floats, free: npt.NDArray[np.bool_], rng: np.random.Generator) -> int:
-    """Index of the candidate evaluated for a point (d,), of the (n, d) candidates that are `free` (n,).
+    """Index of the free candidate that is evaluated for a (d,) point.
 
-    A candidate that equals the point, else one near it. Always taking the nearest one would favour isolated candidates,
+    It equals the point, or else is near it. Always taking the nearest one would favour isolated candidates,
     which are nearest to large parts of the space, and then neighbours of those tried. Therefore the point, together
     with uniform points of the space, is matched to the remaining candidates with the least sum of Gower distances, so
     that a uniform suggestion is equally likely to get each candidate.
@@ -22,7 +22,7 @@ def look_up(space: Space, point: Floats, points: Floats, free: npt.NDArray[np.bo
         space: Axes of the coordinates.
         point: The suggestion.
         points: (n, d) points of all candidates.
-        free: Candidates to choose from, at least one.
+        free: (n,) mask of the candidates to choose from, at least one.
         rng: Draws the uniform points.
     """
     from scipy.optimize import linear_sum_assignment

@@ -16,7 +16,7 @@ from hpo_envs.agents.registry import install
 
 
 def package(name: str, needed_by: str = "") -> Any:
-    """Import a module of another package.
+    """Import and return a module of another package.
 
     Args:
         name: Name of the module.

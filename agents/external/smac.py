@@ -137,7 +137,7 @@ class SMAC(ExternalOptimizer):
         return trial, dict(trial.config)
 
     def level(self, row: int, suggestion: Any) -> int | None:
-        """The checkpoint of the trial's budget."""
+        """The checkpoint of the trial's budget; None: the last, without a trial or a budget."""
         if suggestion is None or suggestion.budget is None:
             return None
         return int(np.searchsorted(self._rows.levels, suggestion.budget * (1 + 1e-9)) - 1)
@@ -167,7 +167,7 @@ class SMAC(ExternalOptimizer):
 
 
 def _on_list(configs: list[Any]) -> Any:
-    """A maximiser of acquisition functions among listed configurations."""
+    """A class that maximises acquisition functions among listed configurations."""
     from smac.acquisition.maximizer.abstract_acquisition_maximizer import AbstractAcquisitionMaximizer
 
     class OnList(AbstractAcquisitionMaximizer):  # type: ignore[misc]

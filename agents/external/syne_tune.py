@@ -93,12 +93,12 @@ class SyneTune(ExternalOptimizer):
             self._next = np.zeros(self._rows.count, np.int64)  # first checkpoint without a result
 
     def suggest(self) -> tuple[Any, Mapping[str, Any]]:
-        """Request a configuration."""
+        """Request a configuration, which is also the suggestion."""
         config = self._scheduler.suggest().config
         return config, config
 
     def adopt(self, suggestion: Any, action: Any) -> Any:
-        """A new trial of the evaluated configuration."""
+        """A new trial of the evaluated configuration, which is added to the scheduler."""
         from syne_tune.backend.trial_status import Trial
 
         evaluated = self.config(action) if self._rows is not None else {}
@@ -117,9 +117,9 @@ class SyneTune(ExternalOptimizer):
         return action
 
     def row(self, suggestion: Any, point: Any) -> int:
-        """As in the base class; on learning curves whose rows have all been tried, one that is not fully trained.
+        """As in the base class; if all rows of learning curves were tried, one that is not fully trained.
 
-        Starting a stopped row again would be free of cost, and the scheduler could do so forever.
+        Restarting a stopped row would be free of cost, and the scheduler could do so forever.
         """
         left = self._next <= self._rows.top if self._curves and self._rows.times.min() else None
         if left is None or not left.any():
@@ -127,7 +127,7 @@ class SyneTune(ExternalOptimizer):
         return look_up(self.space, point, self._points, left, self.rng)
 
     def level(self, row: int, suggestion: Any) -> int | None:
-        """The checkpoint to train to: on learning curves, the first one without a result."""
+        """The checkpoint to train to: on learning curves, the first one without a result (at most the last); else None."""
         return min(int(self._next[row]), self._rows.top) if self._curves else None
 
     def learn(self, suggestion: Any, action: Any, reward: Any, info: Mapping[str, Any]) -> None:

@@ -136,7 +136,7 @@ class CurveRanker(SuccessiveHalving):
         **options: See `SuccessiveHalving`.
 
     Raises:
-        ValueError: All weights were trained on the problem's languages.
+        ValueError: All weights were trained on a language of the problem, and `seen` is False; or see `Halving`.
     """
 
     def __init__(self, problem: Problem, seed: int, seen: bool = False, **options: Any) -> None:
@@ -148,7 +148,7 @@ class CurveRanker(SuccessiveHalving):
         super().__init__(problem, seed, **options)
 
     def run_bracket(self, rungs: list[tuple[int, int]]) -> Plan:
-        """Train rung after rung; failed and diverged runs never survive."""
+        """Train rung after rung; the network chooses the survivors, never failed or diverged runs."""
         rows = self.candidates
         alive = self.start(rungs[0][0])
         curves: dict[int, list[float]] = {int(row): [] for row in alive}

@@ -95,7 +95,7 @@ class FreezeThaw(OnCandidates):
         self._waiting: list[int] = []  # rows that no pending evaluation trains
 
     def ask(self) -> Any:
-        """Return the next checkpoint of a row in training, or of the most promising one."""
+        """Return the action that continues a row in training, else that of the most promising row."""
         if self._waiting:
             i = self._waiting.pop(0)
         else:
@@ -105,7 +105,10 @@ class FreezeThaw(OnCandidates):
         return self.candidates.submit(int(self._pool[i]), int(level))
 
     def _promising(self) -> tuple[int, int]:
-        """The row to train and the rung to train it to, with pending evaluations at their expected results."""
+        """The row to train and its target rung, with pending evaluations at their expected results.
+
+        If each row is in training or complete, a random row and the last rung.
+        """
         top = len(self._rungs) - 1
         open_ = self._at < top
         open_[list(self._aims)] = False
@@ -134,7 +137,7 @@ class FreezeThaw(OnCandidates):
         return i, int(scores[i].argmax()) if self._jumps else int(self._at[i]) + 1
 
     def _costs(self) -> Floats:
-        """(n, rungs) cost of training each row from its current checkpoint up to each rung."""
+        """(n, rungs) cost of training each row from its current checkpoint up to each rung; 1 if costs are counts."""
         if self._jumps:
             return np.ones((len(self._at), len(self._rungs)))
         started = self._level >= 0

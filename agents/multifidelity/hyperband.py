@@ -56,7 +56,7 @@ def brackets(maximum: float, eta: float, trainings: float | None = None) -> list
         trainings: B / R, budget of a bracket in full trainings; None = s_max + 1, as in the paper.
 
     Returns:
-        For s = s_max, ..., 0 the rungs of the bracket that starts n = ceil(B / R eta^s / (s + 1)) configurations.
+        For s = s_max, ..., 0 the rungs of the bracket that starts with n = ceil(B / R eta^s / (s + 1)) configurations.
     """
     top = halvings(maximum, eta)
     share = top + 1 if trainings is None else trainings
@@ -88,7 +88,7 @@ class Halving(OnCandidates, Planned):
         super().__init__(problem, seed)
 
     def start(self, n: int) -> npt.NDArray[np.intp]:
-        """(at most n,) rows of a new bracket."""
+        """(at most n,) random rows of a new bracket; with `fresh`, untried ones first."""
         drawn = self.rng.permutation(self.candidates.count)
         if self.fresh:
             drawn = drawn[np.argsort(self.candidates.times[drawn] > 0, kind="stable")]
@@ -145,7 +145,7 @@ class SuccessiveHalving(Halving):
         super().__init__(problem, seed, **options)
 
     def plan(self) -> Plan:
-        """Run bracket after bracket."""
+        """Run bracket after bracket, until one trains nothing."""
         maximum = self.candidates.maximum
         s = halvings(maximum, self.eta) if self._s is None else self._s
         n = int(np.ceil(self.eta**s)) if self._n is None else self._n
@@ -189,7 +189,7 @@ class Hyperband(Halving):
         super().__init__(problem, seed, **options)
 
     def plan(self) -> Plan:
-        """Run all brackets, from the widest to plain random search, then repeat them."""
+        """Run all brackets, from the widest to plain random search; repeat this `rounds` times, or while any trains."""
         done, spent = 0, -1.0
         while self._spent > spent and (self._rounds is None or done < self._rounds):
             spent = self._spent

@@ -41,18 +41,18 @@ class Auto(Agent):
     | fewer than 80 rows, results at once | `bo` | CharMini | 0.186, `bo-ei-rbf` 0.203 |
     | anything else | `bo-spread` | NMTHPO; NMTHPO-v0; CharHPO | 0.256; 0.204; 0.196 |
 
-    The first row that applies is used. The numbers are normalised regret (`docs/statistics.md`) on the committed
-    leaderboard. `learned` needs weights that were not trained on the problem's languages; without them, the next row
-    applies. A box with more than two objectives gets `random`. On `CellMini-v0` `bo-spread` has 0.448, worse than
-    `graph-ei-matern52` with 0.271. `learned-policy`, which was trained on tables of other languages, is not selected:
-    without sources it has 0.083 on CharHPO, 0.148 on NMTHPO. The table was fitted to all of these environments: it is a
-    summary, not a forecast. Agents of other packages are not selected, so that nothing depends on the installed
-    packages.
+    The first row that applies is used; sources of 20 observations may have more. The numbers are normalised regret
+    (`docs/statistics.md`) on the committed leaderboard. `learned` needs weights that were not trained on the problem's
+    languages; without them, the next row applies. A box with more than two objectives gets `random`. On `CellMini-v0`
+    `bo-spread` has 0.448, worse than `graph-ei-matern52` with 0.271. `learned-policy`, which was trained on tables of
+    other languages, is not selected: without sources it has 0.083 on CharHPO, 0.148 on NMTHPO. The table was fitted to
+    all of these environments: it is a summary, not a forecast. Agents of other packages are not selected, so that
+    nothing depends on the installed packages.
 
     Formula:
         agent = first row of the table that applies
 
-    Paper: of our own; choosing an algorithm by features of the problem: John R. Rice. The Algorithm Selection Problem.
+    Paper: none; choosing an algorithm by features of the problem: John R. Rice. The Algorithm Selection Problem.
     Advances in Computers 15:65-118, 1976.
 
     Complexity: O(1), then that of the selected agent.

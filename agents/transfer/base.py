@@ -25,7 +25,7 @@ SHARE, LEAST = 0.7, 4
 
 
 class TransferAgent(CandidateAgent):
-    """An optimizer over candidates whose first suggestion has the best predictions from other tables.
+    """Base class of optimizers whose first suggestion is the candidate with the best prediction from other tables.
 
     An ensemble of regression trees is fitted to the normal scores of each source's rewards and predicts every
     candidate; candidates in the source keep their measured scores. Agents on the same sources share the ensembles.
@@ -37,7 +37,7 @@ class TransferAgent(CandidateAgent):
     Attributes:
         most: Largest number of objectives that the agent supports.
         scores: (objectives, sources, trees, candidates) predicted normal scores.
-        means: (objectives, sources, candidates) their means.
+        means: (objectives, sources, candidates) means of `scores` over the trees.
 
     Raises:
         ValueError: No source shares a feature with the problem, or there are too many objectives.
@@ -58,7 +58,7 @@ class TransferAgent(CandidateAgent):
         self.means = self.scores.mean(axis=2)
 
     def _first(self) -> int:
-        """The candidate with the highest predictions from the sources."""
+        """The free candidate with the highest mean prediction of the sources."""
         return self.best_free(self.means.mean(axis=(0, 1)))
 
     @property
@@ -117,9 +117,9 @@ class Posterior:
 
     Attributes:
         mean: (n,) posterior mean of every candidate.
-        deviation: (n,) its posterior deviation.
-        left_out: (t,) mean of each observation given all others.
-        left_out_deviation: (t,) its deviation, noise included.
+        deviation: (n,) posterior deviation of every candidate.
+        left_out: (t,) predicted mean of each observation given all others.
+        left_out_deviation: (t,) deviation of this prediction, noise included.
     """
 
     mean: Floats
@@ -152,7 +152,7 @@ class TargetAgent(TransferAgent):
             agent._fit, agent._fitted_at = fit, len(y)
 
     def posterior(self) -> Posterior:
-        """The posterior given the observations.
+        """The posterior given the observations; the kernel is re-estimated if that is due.
 
         Leave-one-out predictions follow equations 5.10 to 5.12 of Rasmussen and Williams (2006).
         """

@@ -166,16 +166,16 @@ class Learned(CandidateAgent):
 
 
 def fit_sources(tables: Iterable[tuple[Floats, Floats]]) -> tuple[list[SourceGP], Floats | None]:
-    """The models of the tables, and (d,) the geometric mean of their length-scales; None without tables."""
+    """The models of the tables, and the (d,) geometric mean of their length-scales (None without tables)."""
     models = [source_gp(x, y) for x, y in tables]
     return models, np.exp(np.mean([np.log(m.lengths) for m in models], axis=0)) if models else None
 
 
 def chosen(known: Sequence[W], excluded: Iterable[str], name: str | None = None) -> W:
-    """The weights trained on most languages, but on none of the excluded ones; with a name, only these.
+    """The weights trained on most languages, but on none of the excluded ones; with a name, only those of this name.
 
     Raises:
-        ValueError: There are none.
+        ValueError: There are no such weights.
     """
     asked = [w for w in known if name in (None, w.name)]
     if not asked:
@@ -190,7 +190,7 @@ def chosen(known: Sequence[W], excluded: Iterable[str], name: str | None = None)
 
 
 def unseen(known: Sequence[W], excluded: Iterable[str]) -> list[W]:
-    """The weights trained on none of the languages."""
+    """The weights trained on none of the excluded languages."""
     return [w for w in known if not w.languages & {*excluded}]
 
 

@@ -58,7 +58,7 @@ class ObservingAgent(CandidateAgent):
         return CandidateSet(self._space, self._columns, self._numbers, self._budget)
 
     def observation(self, blind: bool = False) -> dict[str, npt.NDArray[np.float32]]:
-        """The arrays of `CandidateObservation` with a batch axis of 1; `blind`: as before the first evaluation."""
+        """The arrays of `CandidateObservation` with a batch axis of 1; if `blind`, as before the first evaluation."""
         budget = self.problem.budget
         left = 1.0 - (self._spent / budget if budget else len(self.rows) / len(self.features))
         return (self._fresh() if blind else self._set).observation(np.array([min(max(left, 0.0), 1.0)]))

@@ -87,7 +87,7 @@ class Policy(ObservingAgent):
         self.observe_space(self._space_of(seen))
 
     def _space_of(self, seen: bool) -> CandidateArrays:
-        """The candidates, with predictions of source tasks or a shipped prior."""
+        """The candidates, with predictions of source tasks or of a shipped prior, which `trained_on` then includes."""
         x, sources = self.features[self.pool], [s for s in self.problem.sources if not s.feature_names]
         if not {"prior", "stacked"} & set(self._used.features):
             return CandidateArrays.of(x)
@@ -141,7 +141,7 @@ class InContext(Policy):
         p ~ exp f(c_i, two attention-pooled sums over all candidates, one over the evaluated ones)
         f = argmax E[sum_i p(i) max(y_i - incumbent, 0)] over recorded states
 
-    Paper: of our own. Yutian Chen et al. Learning to Learn without Gradient Descent by Gradient Descent. ICML 2017
+    Paper: none. Yutian Chen et al. Learning to Learn without Gradient Descent by Gradient Descent. ICML 2017
     trains on expected improvement; Samuel Muller et al. PFNs4BO: In-Context Learning for Bayesian Optimization. ICML
     2023, on draws of a prior.
 

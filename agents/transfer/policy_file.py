@@ -101,7 +101,7 @@ class Contents:
 
 
 def write(file: Path | str, trained: Sequence[PolicyWeights], priors: Sequence[SourceNetworks] = ()) -> Path:
-    """Write trained weights as float16 numbers; return the path, with `.npz` added to a name without a suffix."""
+    """Write weights and priors as float16 numbers; return the path, with `.npz` added to a name without a suffix."""
     path = Path(file) if Path(file).suffix else Path(f"{file}.npz")
     entries: dict[str, npt.NDArray[Any]] = {}
     record: dict[str, Any] = {"format": FORMAT, "trained": [], "priors": []}
@@ -168,7 +168,7 @@ def arguments(file: str) -> dict[str, Any]:
     """Arguments of `hpo_envs.agents.transfer.policy:Policy`: a file and its sha256.
 
     Raises:
-        ValueError: The file was not written by `save_policy`.
+        ValueError: The file does not exist, or was not written by `save_policy`.
     """
     return {"file": str(Path(file).resolve()), "sha256": read(file).sha256}
 

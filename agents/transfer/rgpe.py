@@ -40,7 +40,7 @@ class RGPE(TargetAgent):
     Args:
         problem: A finite problem with features, one objective and sources.
         seed: Seed of `self.rng`, which draws the samples.
-        samples: Samples of each model.
+        samples: Number of samples of each model.
 
     Attributes:
         weights: (sources + 1,) weights of the last suggestion, the problem's own model last.
@@ -70,7 +70,7 @@ class RGPE(TargetAgent):
 
 
 def misranked(samples: Floats, y: Floats) -> npt.NDArray[np.int64]:
-    """(J, S) number of pairs that (J, S, t) predictions order differently from (t,) observations."""
+    """(J, S) number of ordered pairs that (J, S, t) predictions order differently from (t,) observations."""
     wrong = (samples[..., :, None] < samples[..., None, :]) ^ (y[:, None] < y)
     return np.asarray(wrong.sum(axis=(-2, -1)))
 
@@ -83,7 +83,7 @@ def misranked_left_out(samples: Floats, y: Floats) -> npt.NDArray[np.int64]:
 
 
 def weights(theirs: npt.NDArray[np.int64], own: npt.NDArray[np.int64]) -> Floats:
-    """(J + 1,) weights of (J, S) and (S,) misranked pairs, those of the problem's own model last."""
+    """(J + 1,) weights of the models, given (J, S) misranked pairs and (S,) of the problem's own model, the last."""
     losses = np.vstack([theirs, own]).astype(np.float64)
     diluting = np.median(theirs, axis=1) > np.quantile(own, 0.95)
     losses[:-1][diluting] = np.inf

@@ -34,7 +34,7 @@ class ScoringNetwork(nn.Module):  # type: ignore[misc,unused-ignore]
 
         Args:
             x: (batch, n, columns).
-            mask: (batch, n) bool, which were not evaluated.
+            mask: (batch, n) bool, True for candidates that were not evaluated.
             context: (batch, CONTEXT).
         """
         columns = x.shape[2]
@@ -51,5 +51,5 @@ class ScoringNetwork(nn.Module):  # type: ignore[misc,unused-ignore]
         return self.score(each)[..., 0] + self.skip(x)[..., 0], state
 
     def arrays(self) -> candidate_net.NetArrays:
-        """Arrays of `candidate_net.shapes`."""
+        """The parameters as NumPy arrays, see `candidate_net.shapes`."""
         return {name: p.detach().cpu().numpy() for name, p in self.named_parameters()}

@@ -14,7 +14,8 @@ LENGTHS = (0.3, 0.75, 1.5, 3.0)
 """Length-scales of the hypotheses, weighted by their evidence."""
 
 SLOPE, MATERN, CONSTANT, ALONG, ACROSS, NOISE = 0.7, 0.5, 1.0, 0.25, 0.5, 0.02
-"""Weights of the sources' mean in the prior mean, and of the kernel's parts; observations have variance 1."""
+"""Weight of the sources' mean in the prior mean, and variances of the kernel's parts and of the noise; observations
+have variance 1."""
 
 
 class StackedGPAgent(TransferAgent):

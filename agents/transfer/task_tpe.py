@@ -96,7 +96,7 @@ class TaskTPE(CandidateAgent):
 def _densities(
     features: bytes, rewards: bytes, base: bytes, shape: tuple[int, int], quantile: float
 ) -> tuple[Floats, Floats, tuple[int, int]]:
-    """Densities of a source's good observations and of the others at every row of the base, and their numbers."""
+    """Densities of a source's good observations and of its others at every row of the base, and their counts."""
     x, at = np.frombuffer(features).reshape(shape), np.frombuffer(base).reshape(-1, shape[1])
     good, rest = split(np.frombuffer(rewards).reshape(shape[0], -1), quantile)
     return density(x[good], at), density(x[rest], at), (len(good), len(rest))

@@ -40,7 +40,7 @@ class CandidateSampler(AnySampler):
         return np.flatnonzero(self._rows.free)
 
     def choose(self, row: int) -> dict[str, Any]:
-        """Record the suggested candidate; return its parameters."""
+        """Record the suggested candidate; return Optuna's values of its hyperparameters."""
         self.chosen = int(row)
         return self.params(self._points[row])
 

@@ -109,19 +109,19 @@ class AnySampler(ExternalOptimizer):
         return int(self.space.distances(point[None], self._points).argmin())
 
     def params(self, point: Floats) -> dict[str, Any]:
-        """Optuna's active parameters at a point (d,) of coordinates."""
+        """Optuna's values, by name, of the hyperparameters that are active at a (d,) point."""
         active = self.space.active(point[None])[0]
         each = zip(self.space.names, self.space.axes, point.tolist(), active, strict=True)
         return {n: _index(a, a.natural(u)) for n, a, u, on in each if on}
 
     def column(self, axis: Axis, coordinates: Floats) -> Floats:
-        """(n,) numbers that Optuna stores for coordinates (n,) of an axis: indices of choices, and values."""
+        """(n,) numbers that Optuna stores for (n,) coordinates of an axis: indices of choices, or values."""
         if axis.choices:
             return np.minimum(np.floor(coordinates * len(axis.choices)), len(axis.choices) - 1.0)
         return np.array([axis.natural(u) for u in coordinates.tolist()], np.float64)
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Report the outcome to the sampler."""
+        """Report the outcome to the sampler; the agent is done after `evaluations`."""
         super().tell(action, reward, info)
         self._left -= bool(info.get("finished", True))
         self.done = self.done or self._left <= 0
@@ -172,7 +172,7 @@ def _index(axis: Axis, value: Any) -> Any:
 
 
 def _sampler(given: Any, seed: int, settings: Mapping[str, Any]) -> Any:
-    """A sampler, given by name, as a factory or as an object."""
+    """A sampler, given by its name, as a factory or as an object, which is copied."""
     samplers = package("optuna").samplers
     if isinstance(given, str):
         known = [n for n in samplers.__all__ if n.endswith("Sampler") and not n.startswith("Base")]
