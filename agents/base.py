@@ -127,7 +127,7 @@ class Incumbent:
         self.succeeded = False
 
     def note(self, action: Any, reward: Any, info: Mapping[str, Any]) -> bool:
-        """Update the best action, where successful runs go first; return whether the step evaluated anything."""
+        """Update the best action, preferring successful runs; return whether the step evaluated anything."""
         if not info.get("finished", True):
             return False
         score = reward if type(reward) is float else float(np.sum(reward))
@@ -139,7 +139,7 @@ class Incumbent:
 
 
 def prepare_each(agents: Iterable[Agent]) -> None:
-    """Call `Agent.prepare` once for each class of agents; objects of other classes are skipped."""
+    """Call `Agent.prepare` once for each class of agents; objects that are no `Agent` are skipped."""
     alike: dict[type[Any], list[Agent]] = {}
     for agent in agents:
         alike.setdefault(type(agent), []).append(agent)
@@ -174,7 +174,7 @@ class Planned(Agent):
         return self._next
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Send the outcome to the plan, which yields its next action or, by its return, makes the agent done.
+        """Send the outcome to the plan; keep its next action, or be done if it returns.
 
         Raises:
             ValueError: The step evaluated nothing, as with several simulated workers; a plan needs each outcome in
@@ -196,7 +196,7 @@ def whole(name: str, value: Any, least: int) -> int:
 
     Raises:
         ValueError: The value is a bool, a string, or not a whole number >= `least`.
-        TypeError: The value is no number, such as None.
+        TypeError: The value is not a number, such as None.
     """
     if isinstance(value, (bool, str)) or int(value) != value or value < least:
         raise ValueError(f"{name} must be an int >= {least}, got {value!r}")
@@ -208,7 +208,7 @@ def positive(name: str, value: float) -> float:
 
     Raises:
         ValueError: The value is not finite or not > 0.
-        TypeError: The value is no number, such as None.
+        TypeError: The value is not a number, such as None.
     """
     if not (np.isfinite(value) and value > 0):
         raise ValueError(f"{name} must be a finite number > 0, got {value!r}")

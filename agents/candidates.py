@@ -81,7 +81,7 @@ class Candidates(Incumbent):
         return matrix if index is None else matrix[np.ix_(index, index)]
 
     def base_gram(self, kernel: str, length_scale: float) -> tuple[Floats, Indices | None]:
-        """Kernel matrix of the base and each candidate's row in it; for no or a large base, that of `gram` and None."""
+        """Kernel matrix of the base (of the candidates, if that is large) and each candidate's row in it, or None."""
         base, index = self._problem.base, self._problem.index
         if base is None or index is None or len(base) > kernels.LARGEST_SHARED:
             return kernels.gram(kernel, self.features, length_scale), None
@@ -142,7 +142,7 @@ class Candidates(Incumbent):
         return np.asarray(self.times == self.times.min())
 
     def nearest(self, distances: Floats, fresh: bool) -> int:
-        """The candidate with the smallest of (count,) distances; with `fresh`, the free one."""
+        """The candidate with the smallest of (count,) distances; with `fresh`, among free ones."""
         return int(np.argmin(np.where(self.free, distances, np.inf) if fresh else distances))
 
     def shuffle(self, rng: np.random.Generator) -> None:

@@ -77,5 +77,5 @@ class RandomSearch(Agent):
         self._incumbent.note(action if self.problem.mutate is None else self._building[0], reward, info)
 
     def recommend(self) -> Any:
-        """Return the best evaluated action (of a grammar, all actions of its candidate); before any, call `ask`."""
+        """Return the best evaluated action (of a grammar, a candidate's actions); at first, that of `ask`."""
         return self.ask() if self._incumbent.best is None else self._incumbent.best[1]

@@ -22,7 +22,7 @@ from hpo_envs.tables import plugins
 from hpo_envs.tables.checks import one_of
 
 LARGEST_GRAPH = 5000
-"""Largest number of candidates of a graph: `similarity_graph.LARGEST`, whose module is imported with the agent only."""
+"""Largest number of candidates of a graph: `similarity_graph.LARGEST`, repeated to spare the import of its module."""
 
 CONTAINERS = (list, dict, set, np.ndarray)
 """Mutable types of hyperparameters, which are copied for each agent."""
@@ -82,7 +82,7 @@ class Registration:
 
     @property
     def entrant(self) -> bool:
-        """Whether `all` and the leaderboard include it: it is no alias, not `open`, not external, without `sources`."""
+        """Whether `all` and the leaderboard include it: no alias, not `open`, not external and without sources."""
         return self.alias_of is None and not (self.open or self.external or self.sources)
 
 
@@ -111,7 +111,7 @@ def _external(
 
 
 def _fixed_kernels() -> dict[str, Registration]:
-    """Registrations of optimisers with a fixed kernel, by name and by alias, their name in Zhang and Duh (2020)."""
+    """Registrations of optimisers with a fixed kernel, by name, and by their alias from Zhang and Duh (2020)."""
     bo, graph = "search.bo:BayesianOptimisation", "search.graph_search:GraphSearch"
     rows = (
         ("bo-ei", "BO_EI", bo, GRID, "ei", "Gaussian process, fixed {} kernel, EI"),
@@ -294,7 +294,10 @@ def install(package: str) -> str:
 
 
 def fits(name: str, problem: Problem, /, **hyperparameters: Any) -> bool:
-    """Return whether an agent can run on a problem: kind, size, source tasks, and weights not trained on it.
+    """Return whether an agent can run on a problem.
+
+    The kind of the problem must be supported, its candidates not too many, a source must share a feature if the agent
+    needs sources, and of trained weights some must not have been trained on the problem.
 
     Raises:
         ValueError: The agent is unknown.

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from hpo_envs.agents.models import Floats
 
 MIDDLE = 0.5
-"""Coordinate of an inactive axis: configurations that differ in it alone are one configuration."""
+"""Coordinate of an inactive axis, so that points that differ only in inactive axes are one configuration."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Axis:
 
     @property
     def single(self) -> bool:
-        """Whether there is only one value."""
+        """Whether the hyperparameter has only one value."""
         return len(self.choices) == 1 or (not self.choices and self.low == self.high)
 
     def natural(self, coordinate: float) -> Any:

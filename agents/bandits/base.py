@@ -112,7 +112,7 @@ class ArmsAgent(Agent):
 
 
 class ConfidentAgent(ArmsAgent):
-    """An agent that stops once it is confident which arm is the best.
+    """Base class of agents that stop once they are confident which arm is the best.
 
     Every arm is first evaluated `initial` times, then `sample` chooses. Known scores may be passed to `tell` before
     the first `ask`; they count as evaluations.
@@ -155,10 +155,13 @@ class ConfidentAgent(ArmsAgent):
 
     @abc.abstractmethod
     def sample(self) -> int:
-        """Return the arm to evaluate next; called once every arm has been suggested `initial` times."""
+        """Return the arm to evaluate next; called once every arm was suggested `initial` times and pi is defined."""
 
     def choose(self) -> int:
-        """Return an arm of the initial evaluations, then of `sample`; a random one while their results are pending."""
+        """Return an arm of the initial evaluations, else the next in the queue, else that of `sample`.
+
+        While results of initial evaluations are pending, `sample` is replaced by a random arm.
+        """
         while self._first:
             arm = int(self._first.popleft())
             if self.belief.counts[arm] < self.initial:  # else its scores were told before anything was asked
@@ -185,7 +188,7 @@ class ConfidentAgent(ArmsAgent):
         return True
 
     def stops(self) -> bool:
-        """Return whether the stopping rule holds."""
+        """Return whether the stopping rule holds; False if `confidence` is None."""
         if self.confidence is None:
             return False
         if self.stopping == "pi":

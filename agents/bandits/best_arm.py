@@ -23,10 +23,10 @@ from hpo_envs.agents.base import whole
 from hpo_envs.agents.models import Floats
 
 MINIMUM = 3
-"""Evaluations of each arm that the posterior needs (section 4.2, footnote 3)."""
+"""Number of evaluations of each arm that the posterior needs (section 4.2, footnote 3)."""
 
 SMALLEST_SCALE = 1e-9
-"""Scale of an arm whose scores are all equal, relative to the range of means or the largest scale."""
+"""Smallest scale of an arm's posterior, relative to the range of means or the largest scale; for equal scores."""
 
 
 def posterior(counts: npt.ArrayLike, means: npt.ArrayLike, squares: npt.ArrayLike) -> ArmPosteriors:

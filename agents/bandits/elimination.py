@@ -84,7 +84,7 @@ class Elimination(ArmsAgent):
             self._start()
 
     def recommend(self) -> Any:
-        """Return the survivor with the best mean."""
+        """Return the surviving arm with the best mean; for batched actions, a batch of it."""
         return self._action(max(self.survivors, key=lambda arm: (self.belief.counts[arm] > 0, self.belief.means[arm])))
 
     def _drop(self) -> None:

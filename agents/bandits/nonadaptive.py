@@ -55,16 +55,16 @@ class NonAdaptive(ConfidentAgent):
         return next(self._turns)
 
     def update(self) -> None:
-        """Stop at the end of the budget, or by the stopping rule."""
+        """Set `done` at the end of the fixed budget, if there is one, or by the stopping rule."""
         if not self._fixed:
             super().update()
         elif self._limit is not None:
             self.done = bool(self.belief.counts.sum() >= self._limit)
 
     def at_checkpoint(self) -> bool:
-        """Return whether the round is complete."""
+        """Return whether the round is complete: all arms have equally many evaluations."""
         return bool(self.belief.counts.min() == self.belief.counts.max())
 
     def recommend(self) -> Any:
-        """Return the arm with the best mean under a fixed budget, else the one of the stopping rule."""
+        """Return the arm with the best mean under a fixed budget, else that of `ConfidentAgent`."""
         return self._action(self.best_mean()) if self._fixed else super().recommend()

@@ -132,7 +132,7 @@ class TTEI(TopTwo):
         return int(log_expected_improvement(p.mean - p.mean.max(), p.scale).argmax())
 
     def challenger(self, leader: int) -> int:
-        """The other arm with the largest expected improvement over the leader's mean."""
+        """The arm, other than the leader, with the largest expected improvement over the leader's mean."""
         p = self.belief.posterior()
         value = log_expected_improvement(p.mean - p.mean[leader], np.hypot(p.scale, p.scale[leader]))
         value[leader] = -np.inf

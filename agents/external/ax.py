@@ -18,7 +18,7 @@ METHODS = ("fast", "quality", "random_search")
 """Generation strategies of `ax.api.client.Client`."""
 
 ENUMERATED = 1000
-"""Longest range of integers that Ax gets as integers; longer ones are reals, since BoTorch lists all integers."""
+"""Largest number of integers that Ax gets as integers; longer ranges are reals, since BoTorch lists all integers."""
 
 
 class Ax(ExternalOptimizer):

@@ -109,10 +109,10 @@ class ExternalOptimizer(Agent):
 
     @abc.abstractmethod
     def learn(self, suggestion: Any, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Report an outcome to the package; `suggestion` is None for an action that it did not suggest."""
+        """Report an outcome to the package; `suggestion` is None for an action that the package did not suggest."""
 
     def adopt(self, suggestion: Any, action: Any) -> Any:
-        """Return the package's identifier of the action that is evaluated for its suggestion."""
+        """Return the package's identifier of the action evaluated for a suggestion; by default, the suggestion."""
         return suggestion
 
     def level(self, row: int, suggestion: Any) -> int | None:
@@ -134,7 +134,7 @@ class ExternalOptimizer(Agent):
         return np.asarray((np.float64(action).ravel() + 0.5 * self._grid - self._low) / (self._high - self._low))
 
     def ask(self) -> Any:
-        """Return the package's next suggestion, or the row evaluated for it."""
+        """Return the action of the package's next suggestion, or of the row evaluated for it."""
         with self._generators.active():
             suggestion, config = self.suggest()
             point = self._point(config)
@@ -162,7 +162,7 @@ class ExternalOptimizer(Agent):
         return place.astype(space.dtype).reshape(space.shape)
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Report the outcome to the package; of an action that it did not suggest, only if the agent `listens`."""
+        """Report the outcome to the package; of actions that it did not suggest, only if the agent `listens`."""
         if self._incumbent.note(action, reward, info):
             suggestion = self.asked.take(action)
             if suggestion is not None or self.listens:

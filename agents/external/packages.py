@@ -1,4 +1,4 @@
-"""Import of other packages (missing, too old), and separate states of their global random generators for each agent."""
+"""Import of other packages (missing, too old), and states of the global random generators for each agent."""
 
 import contextlib
 import functools
@@ -39,7 +39,7 @@ def package(name: str, needed_by: str = "") -> Any:
 
 @functools.cache
 def _too_old(module: str) -> str:
-    """Description of a version older than the extras allow; empty: it is new enough."""
+    """The required and the installed version, if this is older than the extras allow; else an empty string."""
     distribution = {"ax": "ax-platform", "syne_tune": "syne-tune"}.get(module, module)
     for line in metadata.requires("hpo_envs") or ():
         if (rule := re.match(rf"{distribution}>=([\d.]+)", line)) and _parts(rule[1]) > _parts(

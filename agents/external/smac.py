@@ -25,7 +25,7 @@ FACADES = {
     "random": "RandomFacade",
 }
 PLANNED = 100
-"""Trials that SMAC plans where the budget is not in evaluations."""
+"""Number of trials that SMAC plans if the budget is not in evaluations."""
 
 
 class SMAC(ExternalOptimizer):
@@ -83,7 +83,7 @@ class SMAC(ExternalOptimizer):
 
     @staticmethod
     def lists(problem: Problem) -> bool:
-        """Return whether actions are listed candidates, which those of a grid are, too."""
+        """Return whether actions are listed candidates: all but the points of a box."""
         return not isinstance(problem.action_space, gym.spaces.Box)
 
     def _list(self, points: Floats) -> None:

@@ -108,7 +108,7 @@ class SyneTune(ExternalOptimizer):
         return trial
 
     def ask(self) -> Any:
-        """Return the next checkpoint of a continued run, or the configuration of a new trial."""
+        """Return the action that continues a run to its next checkpoint, or else starts a new trial."""
         if not self._running:
             return super().ask()
         trial, row, level = self._running.pop(0)
@@ -131,7 +131,7 @@ class SyneTune(ExternalOptimizer):
         return min(int(self._next[row]), self._rows.top) if self._curves else None
 
     def learn(self, suggestion: Any, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Report to the scheduler; unless it stops the run, suggest the next checkpoint."""
+        """Report the outcome; on learning curves, queue the next checkpoint unless the scheduler stops the run."""
         loss = -float(reward)
         if self._curves:
             row, level = (int(i) for i in action)

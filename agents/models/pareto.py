@@ -24,7 +24,7 @@ def pareto_front(rewards: npt.ArrayLike) -> npt.NDArray[np.bool_]:
 
 
 def _front_of_two(r: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
-    """(n,) mask in O(n log n): the second reward is the best at the first one, and above all at better first ones."""
+    """`pareto_front` of two rewards, by a sweep in O(n log n) over the points, sorted by their first reward."""
     order = np.lexsort((-r[:, 1], -r[:, 0]))
     first, second = r[order, 0], r[order, 1]
     running = np.maximum.accumulate(second)

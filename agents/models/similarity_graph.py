@@ -122,7 +122,7 @@ def nearest_neighbours(weights: Floats, k: int, tie_order: tuple[int, ...] | Non
 
 
 class Harmonic:
-    """Label propagation (equation 7), updated by one labelled node at a time.
+    """Label propagation (Zhang and Duh 2020, equation 7), updated by one labelled node at a time.
 
     Each component is anchored at its first labelled node a: G_ij = M_ij - M_ia - M_aj + M_aa with M the graph's
     `green` is then the inverse of the unlabelled Laplacian block. Labelling k subtracts g g' / G_kk, g = G[:, k].

@@ -66,7 +66,7 @@ class ASHA(OnCandidates):
         self._order = self.rng.permutation(rows.count).tolist()
 
     def ask(self) -> Any:
-        """Return a promotion if there is one, else a new row; once all were tried, a random one."""
+        """Return the action of a promotion if there is one, else of a new row; once all were tried, of a random one."""
         # Once all rows were tried, the best of those that wait go up, whatever their rank.
         for eta in (self.eta,) if self._order else (self.eta, 1.0):
             for k in range(len(self.rungs) - 2, -1, -1):

@@ -1,4 +1,4 @@
-"""Successive halving whose survivors are chosen by a network that ranks learning curves; its shipped weights."""
+"""Successive halving whose survivors are chosen by a network that ranks learning curves; the shipped weights."""
 
 from __future__ import annotations
 

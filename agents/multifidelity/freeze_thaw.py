@@ -1,4 +1,4 @@
-"""Freeze-thaw optimisation: initial rows, which training is paused or resumed, pending and failed trainings, ties."""
+"""Freeze-thaw optimisation: initial rows, the choice of a row to resume, pending and failed trainings, ties."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NEIGHBOURS = 0.5
 
 
 MEASURED = 300
-"""Approximate number of candidates whose distances determine that median."""
+"""Approximate number of candidates whose distances determine the median."""
 
 INITIAL = 3
 """Number of random rows before the first model, unless a source gives the scale of rewards."""
@@ -137,7 +137,7 @@ class FreezeThaw(OnCandidates):
         return i, int(scores[i].argmax()) if self._jumps else int(self._at[i]) + 1
 
     def _costs(self) -> Floats:
-        """(n, rungs) cost of training each row from its current checkpoint up to each rung; 1 if costs are counts."""
+        """(n, rungs) cost of training each row from its checkpoint up to each rung; 1 if the unit is evaluations."""
         if self._jumps:
             return np.ones((len(self._at), len(self._rungs)))
         started = self._level >= 0
@@ -171,7 +171,7 @@ class FreezeThaw(OnCandidates):
             self._process.observe(i, at, (peak - self._shift) / self._scale)
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Observe the best reward that a configuration has reached; ignore steps that only submitted."""
+        """Observe the best reward that a row has reached, and update `done`; ignore steps without a result."""
         if not self.candidates.note(action, reward, info):
             return
         row, level = (int(v) for v in action)

@@ -40,7 +40,7 @@ def halvings(maximum: float, eta: float) -> int:
 
 
 def bracket(n: int, maximum: float, eta: float, s: int) -> list[tuple[int, int]]:
-    """The rungs of one bracket: (configurations, resource of each), s + 1 of them.
+    """The s + 1 rungs of one bracket, each with its number of configurations and their resource.
 
     Li et al. 2018, Algorithm 1, lines 4 to 6: n_i = floor(n eta^-i), r_i = R eta^(i - s), rounded down.
     """

@@ -22,11 +22,11 @@ SPREAD_NOISE = 1e-2
 """Observation variance that `spread` assumes, relative to the prior's."""
 
 SPREAD_OVER = 2000
-"""Largest number of candidates compared by `spread`."""
+"""Largest number of candidates that `spread` compares; of more, a random subset."""
 
 
 class CandidateAgent(OnCandidates):
-    """An optimizer that scores every untried candidate and suggests the best one.
+    """Base class of optimizers that score every untried candidate and suggest the best one.
 
     Args:
         problem: A finite problem with features. Actions may be rows, values of a grid, or (row, level) pairs, which are

@@ -18,7 +18,7 @@ from hpo_envs.agents.problem import Problem
 from hpo_envs.agents.space import MIDDLE, Axis, Space
 
 ALWAYS = 150
-"""Largest number of observations with an estimate of the kernel before each suggestion; then, after a tenth more."""
+"""Number of observations up to which each suggestion re-estimates the kernel; then, each tenth more does."""
 
 
 class BoxBayesianOptimisation(Agent):
@@ -139,13 +139,13 @@ class BoxBayesianOptimisation(Agent):
         return np.clip(point, self._box.low, self._box.high)
 
     def _unseen(self, points: list[Floats] | Floats) -> Floats:
-        """The first of the points that was not evaluated and is not pending; else such a random one; else the first."""
+        """The first of the points, or of 256 random ones, neither evaluated nor pending; else the first point."""
         seen = {p.tobytes() for p in (*self._x, *self._pending)}
         fresh = self._space.snap(self.rng.random((256, len(self._space))))
         return next((p for p in (*points, *fresh) if p.tobytes() not in seen), np.asarray(points[0]))
 
     def _suggest(self) -> Floats:
-        """(n, d) points, by falling acquisition; a random one before two evaluations (with sources, one) succeeded."""
+        """(n, d) points by decreasing acquisition; a random one before two (with sources, one) runs succeeded."""
         known = [y for y in self._y if y is not None]
         if len(known) < (1 if self._tasks else 2):
             return self._space.snap(self.rng.random((1, len(self._space))))
@@ -173,7 +173,7 @@ class BoxBayesianOptimisation(Agent):
         return maximise(self._space, _gain(models, z, z), None, best, self.rng)
 
     def _constrained(self, models: list[BoxGP], x: Floats, z: Floats) -> Floats:
-        """(n, d) points, by falling acquisition under constraints.
+        """(n, d) points by decreasing acquisition under constraints.
 
         Args:
             models: Models of the objectives.

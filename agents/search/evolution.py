@@ -16,7 +16,7 @@ from hpo_envs.agents.problem import Problem
 from hpo_envs.tables.checks import one_of
 
 SCALES = (0.5, 1.0, 2.0, 4.0, 8.0)
-"""Standard deviations of a mutation, tried in turn until the nearest row is another one (released with
+"""Standard deviations of a mutation, tried in turn until the nearest row is not the parent (released with
 Klyuchnikov et al. 2020)."""
 
 POPULATION = 20

@@ -19,13 +19,13 @@ from hpo_envs.agents.search.posterior_search import PosteriorSearch
 from hpo_envs.tables.checks import one_of
 
 SHARE = 1.0 / 7.0
-"""Number of neighbours as a share of all nodes (footnote 12)."""
+"""Number of neighbours as a share of all nodes (Zhang and Duh 2020, footnote 12)."""
 
 VARIANTS = ("fitted", "literal", "released")
 
 
 class OnGraph(CandidateAgent):
-    """An optimizer on the similarity graph of its candidates.
+    """Base class of optimizers on the similarity graph of their candidates.
 
     If the candidates are rows of a base that several problems share, the graph is that of the base, so that all of them
     share it; rows that are not candidates stay unlabelled. If `tie_order` is given or the base is too large, the graph

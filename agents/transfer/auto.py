@@ -11,7 +11,7 @@ from hpo_envs.agents.problem import Problem
 from hpo_envs.agents.transfer.learned import has_unseen
 
 FEW_ROWS = 80
-"""Rows below which neither curves nor a start in the middle of the features helped."""
+"""Number of rows below which neither curves nor a start in the middle of the features helped."""
 
 MANY_ROWS = 1000
 """Number of rows from which forests beat Gaussian processes."""
@@ -21,7 +21,7 @@ OBSERVED = 20
 
 
 class Auto(Agent):
-    """The agent that was best on problems of this kind; the constructor returns that agent.
+    """The agent that was best on problems of the given kind; the constructor returns that agent.
 
     | the problem has | agent | measured on | anytime, next best |
     |---|---|---|---|

@@ -144,7 +144,7 @@ class TargetAgent(TransferAgent):
 
     @classmethod
     def prepare(cls, agents: Sequence[TargetAgent]) -> None:
-        """Fit all kernels that are due in one batch."""
+        """Fit, in one batch, the kernels that are due."""
         given = [(agent, *agent._given()) for agent in agents if not agent._in_design()]
         due = [(a, a.features[rows], y) for a, rows, y in given if is_due(len(y), a._fitted_at, REFIT)]
         fits = KernelFit.estimate_each("matern52", [(x, y, a._fit) for a, x, y in due], KernelPrior())

@@ -23,7 +23,7 @@ from hpo_envs.tables.checks import regular
 RECORD, FORMAT = "record", 3
 
 MOST_BYTES = 16 << 20
-"""Largest file, and largest sum of its entries."""
+"""Largest size of a file, and of its unpacked entries together."""
 
 SHIPPED = Path(__file__).parent / "data" / "policy.npz"
 
@@ -73,7 +73,7 @@ class SourceNetworks:
     spaces: Floats
 
     def without(self, languages: Sequence[str]) -> SourceNetworks:
-        """The networks of the tables in none of these languages."""
+        """The networks of the tables that have none of these languages."""
         kept = [j for j, known in enumerate(self.languages) if not {*known} & {*languages}]
         return SourceNetworks(
             self.names, tuple(self.languages[j] for j in kept), self.networks[kept], self.spaces[kept]

@@ -95,7 +95,7 @@ class TPE(CandidateSampler):
 
 
 class GP(CandidateSampler):
-    """Gaussian process of Optuna (Akiba et al. 2019), its criterion evaluated at every candidate, on the features.
+    """Optuna's Gaussian process on the features, with its criterion evaluated at every candidate (Akiba et al. 2019).
 
     Formula:
         next = argmax over untried rows of log EI(x), or of log EHVI(x) with several objectives
@@ -187,7 +187,7 @@ def _gp(agent: CandidateSampler) -> Any:
     base = package("optuna").samplers.GPSampler
 
     class GP(_startup(base, agent)):  # type: ignore[misc]
-        """Sampler that evaluates the acquisition function at the candidates, scaled like its parameters."""
+        """Sampler that evaluates the acquisition function at the candidates, as points of the unit cube."""
 
         def best(self, study: Any, trial: Any, search_space: dict[str, Any]) -> int:
             base.sample_relative(self, study, trial, search_space)

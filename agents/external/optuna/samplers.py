@@ -93,7 +93,7 @@ class AnySampler(ExternalOptimizer):
         self.done = True
 
     def suggest(self) -> tuple[Any, Mapping[str, Any]]:
-        """Request a trial and its active parameters."""
+        """Request a trial; return it and the natural values of its active hyperparameters."""
         trial, point = self._study.ask(), np.full(len(self.space), MIDDLE)
         config: dict[str, Any] = {}
         for j, (name, axis) in enumerate(zip(self.space.names, self.space.axes, strict=True)):
@@ -103,7 +103,7 @@ class AnySampler(ExternalOptimizer):
         return trial, config
 
     def row(self, suggestion: Any, point: Any) -> int:
-        """The row evaluated for the suggestion; if rows may be repeated, the nearest of all."""
+        """The row evaluated for the suggestion; without `fresh`, the nearest of all rows."""
         if self._fresh:
             return super().row(suggestion, point)
         return int(self.space.distances(point[None], self._points).argmin())

@@ -14,7 +14,7 @@ from hpo_envs.agents.models.acquisition import expected_improvement
 from hpo_envs.agents.models.gp.kernels import of_square_distances
 
 KINDS = {"equal": 4, "few": 16, "different": 8}
-"""Numbers of sets of length-scales: equal ones, long ones but for a few features, and a different one per feature."""
+"""Numbers of sets of length-scales: all equal, long except for a few features, or different for each feature."""
 
 CONSTANT, NOISE_VARIANCE = 1.0, 0.02
 """Variances of the constant mean and of the observation noise; that of the Matern part is 1."""
@@ -27,7 +27,7 @@ LONG = 10.0
 
 @functools.cache
 def length_scales(width: int) -> Floats:
-    """(kernels, width) length-scales, which grow like distances with the root of the number of features that matter."""
+    """(kernels, width) random length-scales, proportional to the root of the number of features that matter."""
     rng, unit = np.random.default_rng(width), np.sqrt(width / 6.0)
     equal = np.geomspace(0.4, 1.6, KINDS["equal"])[:, None] * np.full(width, unit)
     few = np.full((KINDS["few"], width), LONG)

@@ -8,12 +8,12 @@ from hpo_envs.agents.models import Floats, Indices
 from hpo_envs.agents.models.gp.estimate import KernelFit, KernelPrior
 
 ROOT_JITTER = 1e-8
-"""Added once to the diagonal before a prior draw's Cholesky factor, relative to its largest entry: well above round-off
-for any candidate count here, and one ten-thousandth of the prior's standard deviation."""
+"""Jitter of a prior covariance before its Cholesky factor is computed, relative to the largest variance: well above
+round-off for any candidate count here, and one ten-thousandth of the prior's standard deviation."""
 
 
 def root(covariance: Floats) -> Floats:
-    """(n, n) Cholesky factor of a prior covariance, for draws; the jitter is relative to the covariance."""
+    """(n, n) Cholesky factor of a prior covariance with jitter (`ROOT_JITTER`), for draws."""
     jitter = ROOT_JITTER * float(covariance.diagonal().max())
     return np.asarray(np.linalg.cholesky(covariance + jitter * np.eye(len(covariance))), np.float64)
 

@@ -15,7 +15,7 @@ COMMON, SMOOTH, SINGLE = 1.0, 0.35, 0.15
 variance of a source's curves; the last two sum to less than 1, the rest being that of the sources' prediction."""
 
 SLOPE, SLOPE_VARIANCE, DEVIATION = 0.7, 0.25, 0.5
-"""Weight of the source tasks' prediction, its variance, and the weight of their disagreement."""
+"""Mean and variance of the weight of the source tasks' mean prediction, and variance of that of their differences."""
 
 OFFSET = 4.0
 """Variance of the common level of all curves, in units of their variance at the last checkpoint."""
@@ -107,7 +107,7 @@ def curve_prior(
 def alike(
     features: Floats, names: tuple[str, ...], length: float, sources: Sequence[Source]
 ) -> list[tuple[Source, list[int], list[int]]]:
-    """The sources with configurations near the candidates, each with the matching columns of its and their features.
+    """Sources with configurations near the candidates, each with the matching columns of its own and their features.
 
     The similarity of a source is the kernel's value at its closest configuration, averaged over the candidates, times
     the fraction of the candidates' columns that it has; sources with at least half of the largest similarity, and at

@@ -24,11 +24,11 @@ STEPS = 25
 """Largest number of iterations of the optimizer in one estimate, which starts where the last one ended."""
 
 TOGETHER = 1 << 14
-"""Entries of all matrices whose posteriors are computed together: 128 kB an array, which stays in cache."""
+"""Largest number of entries of all matrices that are inverted together: 128 kB an array, which stays in cache."""
 
 
 def is_due(t: int, estimated_at: int, growth: float) -> bool:
-    """Return whether observations have grown by this fraction, and by at least one, since the last estimate.
+    """Return whether the number of observations grew by this fraction, and at least by one, since the last estimate.
 
     Args:
         t: Current number of observations.
