@@ -127,7 +127,7 @@ class SyneTune(ExternalOptimizer):
         return look_up(self.space, point, self._points, left, self.rng)
 
     def level(self, row: int, suggestion: Any) -> int | None:
-        """The checkpoint to train to: on learning curves, the first one without a result (at most the last); else None."""
+        """On learning curves, the first checkpoint without a result, or the last if all have one; else None."""
         return min(int(self._next[row]), self._rows.top) if self._curves else None
 
     def learn(self, suggestion: Any, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
