@@ -78,8 +78,8 @@ class TTTS(TopTwo):
 class T3C(TopTwo):
     """Top-two transportation cost (Shang, de Heide, Kaufmann, Menard and Valko 2020).
 
-    The leader is a draw from pi; the challenger is the arm that is cheapest to confuse with it: the smallest
-    transportation cost, here for Gaussians with unknown variances.
+    The leader is a draw from pi; the challenger is the arm that is cheapest to confuse with the leader: that with the
+    smallest transportation cost, here for Gaussians with unknown variances.
 
     Formula:
         I ~ pi; J = argmin_j min_u sum_{k in {I, j}} T_k / 2 log(1 + (mean_k - u)^2 / var_k)

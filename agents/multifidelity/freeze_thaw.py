@@ -38,7 +38,7 @@ class FreezeThaw(OnCandidates):
     A Gaussian process predicts each row's best reward so far at geometrically spaced checkpoints, including rows not
     yet started (see `CurveProcess`). If the problem has sources with curves, these define its prior: mean and
     covariance of their curves, and their predictions from the features. The row with the largest expected improvement
-    over the best reward per unit of cost, at any checkpoint, is trained to its next checkpoint; all others are paused.
+    of the best reward per unit of cost, at any checkpoint, is trained to its next checkpoint; the others pause.
     Unless the cost is a number of evaluations, training stops at every checkpoint on the way, at the same cost.
 
     Formula:

@@ -129,12 +129,12 @@ class Policy(ObservingAgent):
 class InContext(Policy):
     """A network that learned to search from the history of a run, on tasks of other families.
 
-    It scores every candidate from what Gaussian processes with random length-scales of three kinds expect of it, how
-    typical it is, and the evaluated ones; it knows no hyperparameter by name, so that all that it finds out about a
-    problem comes from the run. Scores are learned expected gains: states of searches on tables and on random functions
-    were recorded, and the network trained to draw candidates with a large gain over the best evaluation so far
-    (`python -m hpo_envs.benchmarks.learned.in_context`). The weights are those trained on most languages and
-    task groups, but on none of the problem's. The first candidate is random.
+    The network scores every candidate from the predictions of Gaussian processes with random length-scales of three
+    kinds, from how typical the candidate is, and from the evaluated ones; no hyperparameter has a name, so that all
+    knowledge of a problem comes from the run. Scores are learned expected gains: states of searches on tables and on
+    random functions were recorded, and the network trained to draw candidates with a large gain over the best
+    evaluation so far (`python -m hpo_envs.benchmarks.learned.in_context`). The weights are those trained on most
+    languages and task groups, but on none of the problem's. The first candidate is random.
 
     Formula:
         next = argmax_i mean over seeds of log p_seed(i)
