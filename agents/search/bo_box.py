@@ -225,7 +225,7 @@ class BoxBayesianOptimisation(Agent):
 
 
 def _gain(models: list[BoxGP], z: Floats, observed: Floats) -> Callable[[Floats], Floats]:
-    """The expected hypervolume improvement as a function; (m, k) values are improved, (m, t) `z` give the reference."""
+    """Acquisition function: the expected hypervolume improvement over (m, k) values; (m, t) `z` give the reference."""
     reference = -z.min(axis=1) + 0.1 * np.ptp(z, axis=1)
 
     def gain(points: Floats) -> Floats:
