@@ -8,6 +8,7 @@ from story import COLOURS, Story, figure, options, save
 
 from hpo_envs import SPECS, run
 from hpo_envs.benchmarks.analysis.sensitivity import ROPE, analyse
+from hpo_envs.benchmarks.comparison.neutrality import expected
 from hpo_envs.tables import store
 
 LABELS = {"lstm": "LSTM", "transformer": "transformer"}
@@ -22,14 +23,6 @@ def batch_size_only(table):
     """The same metrics where runs are ranked by batch size alone."""
     column = [h.name for h in table.space].index("batch_size")
     return analyse(table.configs[:, [column]], table.final("accuracy"), rope=ROPE)
-
-
-def expected_best(values, budgets):
-    """Mean of the best of so many runs drawn without replacement, for each budget."""
-    from scipy.special import comb
-
-    v, n, b = np.sort(values), len(values), np.asarray(budgets)[:, None]
-    return np.diff(comb(np.arange(1, n + 1), b) / comb(n, b), prepend=0.0, axis=1) @ v
 
 
 def more(pairs):
@@ -92,21 +85,16 @@ def main(arguments=None):
 
     # What the paper does not ask: what does sensitivity cost somebody who tunes?
     budgets = np.arange(1, 101)
-    lacking = {
-        m: np.array([(v := tables[t, m].final("accuracy")).max() - expected_best(v, budgets) for t in TASKS])
-        for m in MODELS
-    }
+    runs = {m: [tables[t, m].final("accuracy") for t in TASKS] for m in MODELS}
+    lacking = {m: np.array([v.max() - expected(v, len(budgets)) for v in runs[m]]) for m in MODELS}
     need = {m: [int(np.argmax(row <= 1.0)) + 1 if row.min() <= 1.0 else 101 for row in lacking[m]] for m in MODELS}
     story.say(f"""What that costs. Random search is expected to come within a point of the best after
         {np.median(need["lstm"]):.0f} LSTMs, but {np.median(need["transformer"]):.0f} transformers (medians over
         tasks, exact).""")
     task = TASKS[int(np.argmax(need["transformer"]))]
     env_id, best = f"CharHPO-{task.split('/')[1]}-transformer-v0", tables[task, "transformer"].final("accuracy").max()
-    ends = {
-        a: best - np.array([r.rewards.max() for r in run(
-            a, env_id, range(args.seeds), budget=BUDGET)])
-        for a in ("random", "bo")
-    }  # fmt: skip
+    made = {a: run(a, env_id, range(args.seeds), budget=BUDGET) for a in ("random", "bo")}
+    ends = {a: best - np.array([r.rewards.max() for r in rs]) for a, rs in made.items()}
     gain = ends["random"].mean() - ends["bo"].mean()
     story.say(f"""A model of the landscape changes that by {gain:+.2f} points: on {env_id}, the hardest of them,
         {BUDGET} random runs lack {ends["random"].mean():.2f} points and {BUDGET} runs chosen by Bayesian optimisation
@@ -120,7 +108,7 @@ def main(arguments=None):
               "transformer": ((-6, -2, "right", "top"), (4, 4, "left", "bottom"))}  # fmt: skip
     kept = {}
     for m, colour in zip(MODELS, COLOURS, strict=False):
-        curves = np.array([np.sort(v := tables[t, m].final("accuracy"))[::-1] / v.max() * 100 for t in TASKS])
+        curves = np.array([np.sort(v)[::-1] / v.max() * 100 for v in runs[m]])
         middle, lack = curves.mean(axis=0), np.median(lacking[m], axis=0)
         kept[m] = middle[POOR - 1]
         left.plot(np.arange(1, len(middle) + 1), middle, color=colour)
@@ -136,11 +124,8 @@ def main(arguments=None):
     )
     left.set(xlabel="settings of a random search, best first", ylabel="% of the best accuracy (mean over tasks)")
     left.set_ylim(0, 108)
-    right.set_title(
-        "Random search comes within 1 point of the best\nafter {:.0f} LSTMs or {:.0f} transformers".format(
-            *(np.median(need[m]) for m in MODELS)
-        )
-    )
+    counts = "after {:.0f} LSTMs or {:.0f} transformers".format(*(np.median(need[m]) for m in MODELS))
+    right.set_title(f"Random search comes within 1 point of the best\n{counts}")
     right.set(xlabel="trained models", ylabel="points below the best (median over tasks)", yscale="log")
     right.yaxis.set_major_formatter("{x:g}")
     right.axhline(1, color="k", linestyle=":", linewidth=1)

@@ -29,9 +29,8 @@ def best_of_box(table, box):
     def loss(actions):
         return -corpus.evaluate(box.natural(actions.T))[0]["pearson"]
 
-    found = differential_evolution(
-        loss, [(-1.0, 1.0)] * 6, maxiter=500, tol=1e-6, rng=0, polish=False, vectorized=True, updating="deferred"
-    )
+    settings = {"maxiter": 500, "tol": 1e-6, "rng": 0, "polish": False, "vectorized": True, "updating": "deferred"}
+    found = differential_evolution(loss, [(-1.0, 1.0)] * 6, **settings)
     return -float(found.fun), box.natural(found.x[None])[0]
 
 
@@ -53,9 +52,8 @@ def resamples(corpus, count):
     for talk in np.unique(corpus.document):
         rows = np.flatnonzero(corpus.document == talk)
         segments, place = np.unique(corpus.segment[rows], return_inverse=True)
-        weights[:, rows] = rng.multinomial(len(segments), np.full(len(segments), 1 / len(segments)), size=count)[
-            :, place
-        ]
+        drawn = rng.multinomial(len(segments), np.full(len(segments), 1 / len(segments)), size=count)
+        weights[:, rows] = drawn[:, place]
     return weights
 
 
@@ -141,11 +139,8 @@ def main(arguments=None):
         left.plot(np.arange(1, BUDGET + 1), mean, color=colour, label=label)
         left.fill_between(np.arange(1, BUDGET + 1), *np.quantile(best[a], [0.1, 0.9], axis=0), color=colour, alpha=0.15)
     left.axhline(limit, color="k", linestyle=":", label="best possible")
-    left.set_title(
-        "{:.0%} of Gaussian-process searches come within 1 %\nof the best, {:.0%} of random ones".format(
-            close["box-bo"], close["random"]
-        )
-    )
+    left.set_title(f"{close['box-bo']:.0%} of Gaussian-process searches come within 1 %\n"
+                   f"of the best, {close['random']:.0%} of random ones")  # fmt: skip
     left.set(xlabel="trials", ylabel="Pearson correlation, talks tuned on")
     points = {"best possible": [ideal]} | {chosen[a].split(",")[0]: tuned[a] for a in reversed(chosen)}
     gains = {
@@ -157,10 +152,9 @@ def main(arguments=None):
     right.set_yticks(range(len(points)), points)
     right.invert_yaxis()
     right.axvline(0, color="k", linewidth=1)
+    here, there = (bars[0] for bars in gains.values())
     right.set_title(
-        "The best weights gain {:.3f} over the default where\nthey were tuned, {:.3f} on other talks".format(
-            *(bars[0] for bars in gains.values())
-        )
+        f"The best weights gain {here:.3f} over the default where\nthey were tuned, {there:.3f} on other talks"
     )
     right.set(xlabel="gain in correlation over the default weights")
     right.locator_params(axis="x", nbins=5)

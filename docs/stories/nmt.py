@@ -8,6 +8,7 @@ from story import COLOURS, Story, figure, options, save
 
 from hpo_envs import run
 from hpo_envs.benchmarks.analysis import forest_importance
+from hpo_envs.benchmarks.papers.nmthpo import figures
 from hpo_envs.tables import store
 from hpo_envs.tables.datasets import nmthpo
 
@@ -21,26 +22,6 @@ AGENTS = {
 """Three methods of the paper (BO_EI_M, GB_EI_M, GB_EIF_M), and the default of this suite."""
 
 
-def bleu_by_configuration(table):
-    """BLEU of each configuration; 30k and 32k subwords count as one, as in the paper's figure 4."""
-    values = table.final("bleu")
-    out = {}
-    for row in range(len(table)):
-        config = table.config(row)
-        config["bpe"] = 30000 if config["bpe"] == 32000 else config["bpe"]
-        out[tuple(sorted(config.items()))] = values[row]
-    return out
-
-
-def transfer(tables):
-    """(6, 6) Spearman's correlation of BLEU over the configurations that all pairs have, and their number."""
-    from scipy.stats import rankdata
-
-    scores = [bleu_by_configuration(t) for t in tables]
-    common = sorted(set.intersection(*(set(s) for s in scores)))
-    return np.corrcoef([rankdata([s[c] for c in common]) for s in scores]), len(common)
-
-
 def main(arguments=None):
     """Tell the story; return its verdicts."""
     args = options(__doc__, 20, arguments)
@@ -52,7 +33,8 @@ def main(arguments=None):
         takes microseconds: this page makes {len(AGENTS) * len(PAIRS) * args.seeds} searches, each until it has
         found the best model of its table.""")
 
-    correlation, common = transfer(tables)
+    by_pair = dict(zip(PAIRS, tables, strict=True))
+    correlation, common = figures.correlations(by_pair), len(figures.common_configurations(by_pair)["jaen"])
     near, far = correlation[2, 3], correlation[2, 5]
     story.claim(
         "good configurations are not always good across data sets (figure 4)",
@@ -73,18 +55,15 @@ def main(arguments=None):
 
     # The paper's fixed-target best (ftb): models trained until the best one is.
     tops = [t.final("bleu").max() for t in tables]
-    ftb = {
-        a: np.array([
-            [len(r) for r in run(a, f"NMTHPO-{p}-v0", range(args.seeds), budget=len(t),
-             target=lambda row, bleu, top=top: bleu >= top)]
-            for p, t, top in zip(PAIRS, tables, tops, strict=True)
-        ])
-        for a in AGENTS
-    }  # fmt: skip
+    each = [*zip(PAIRS, tables, tops, strict=True)]
+
+    def lengths(agent, pair, table, top):
+        given = {"budget": len(table), "target": lambda row, bleu: bleu >= top}
+        return [len(r) for r in run(agent, f"NMTHPO-{pair}-v0", range(args.seeds), **given)]
+
+    ftb = {a: np.array([lengths(a, *one) for one in each]) for a in AGENTS}
     # Random search needs no simulation: the first of k best among n models is at (n + 1) / (k + 1) on average.
-    chance = np.array(
-        [(len(t) + 1) / ((t.final("bleu") == top).sum() + 1) for t, top in zip(tables, tops, strict=True)]
-    )
+    chance = np.array([(len(t) + 1) / ((t.final("bleu") == top).sum() + 1) for _, t, top in each])
     mean = {a: n.mean(axis=1) for a, n in ftb.items()}
     print(f"\nModels trained until the best one is (mean of {args.seeds} searches; random search: exact)")
     print(f"{'':26}" + "".join(f"{p:>8}" for p in PAIRS))
@@ -126,11 +105,9 @@ def main(arguments=None):
         left.barh(y, shares_of[label].mean(), color=colour, height=0.6)
         left.plot(shares_of[label], [y] * len(PAIRS), "o", color="k", markersize=3)
     left.set_yticks(range(len(order)), order[::-1])
-    left.set_title(
-        "To find the best model, BO (fitted) trains {:.0f} %\nof the models, random search {:.0f} %".format(
-            *(shares_of[label].mean() for label in (AGENTS["bo"], "random search"))
-        )
-    )
+    model, chosen = (shares_of[label].mean() for label in (AGENTS["bo"], "random search"))
+    title = f"To find the best model, BO (fitted) trains {model:.0f} %\nof the models, random search {chosen:.0f} %"
+    left.set_title(title)
     left.set(xlabel="% of the models trained (dots: language pairs)", xlim=(0, None))
     right.imshow(shares, cmap="cividis", aspect="auto", vmin=0)
     for (row, column), share in np.ndenumerate(shares):
