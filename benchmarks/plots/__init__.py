@@ -73,11 +73,7 @@ STYLE = {
 
 
 def axes_of(axes: Any = None) -> Any:
-    """The given axes, or new ones in the style of the suite, which a notebook shows.
-
-    Raises:
-        ModuleNotFoundError: matplotlib is missing; the message says how to install it.
-    """
+    """The given axes, or new ones in the style of the suite, which a notebook shows; matplotlib must be installed."""
     if axes is not None:
         return axes
     pyplot = extra_module("matplotlib.pyplot", "plots", "plots")
@@ -88,11 +84,7 @@ def axes_of(axes: Any = None) -> Any:
 
 
 def panels(rows: int, columns: int, size: tuple[float, float], **options: Any) -> tuple[Any, Any]:
-    """A figure and its (rows, columns) axes, without touching pyplot's global state; for `save`.
-
-    Raises:
-        ModuleNotFoundError: matplotlib is missing; the message says how to install it.
-    """
+    """A figure and its (rows, columns) axes, without touching pyplot's global state; for `save`."""
     figure = extra_module("matplotlib.figure", "plots", "plots").Figure(figsize=size, layout="constrained")
     return figure, figure.subplots(rows, columns, squeeze=False, **options)
 

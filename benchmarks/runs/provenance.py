@@ -10,7 +10,6 @@ a user's agent; and what a process changes after its imports.
 """
 
 import ast
-import csv
 import functools
 import hashlib
 import importlib.util
@@ -39,6 +38,7 @@ from hpo_envs.agents.registry import version_of
 from hpo_envs.core.family import Spec
 from hpo_envs.core.params import Params
 from hpo_envs.tables import VERSION
+from hpo_envs.tables.files import atomic
 
 LENGTH = 16
 """Hexadecimal digits kept of each sha256."""
@@ -177,8 +177,8 @@ def _numbers(kind: str, names: Collection[str]) -> dict[str, int]:
 @functools.cache
 def _versions() -> dict[tuple[str, str], int]:
     """Number versions by kind, `agent` or `family`, and name."""
-    with Path(__file__).with_name("numbers.csv").open(encoding="utf-8", newline="") as stream:
-        return {(row["kind"], row["name"]): int(row["version"]) for row in csv.DictReader(stream)}
+    rows = atomic.read_csv(Path(__file__).with_name("numbers.csv"))
+    return {(row["kind"], row["name"]): int(row["version"]) for row in rows}
 
 
 @functools.cache
