@@ -54,22 +54,21 @@ def _measured() -> dict[tuple[str, str], float]:
     return found
 
 
-def expected(environment: str, agent: str, algorithm: str, seeds: Sequence[int], problem: Problem) -> PlannedRuns:
-    """Return the expected cost of the runs of an agent on an environment."""
-    evaluations: float = TRAININGS * (1 if problem.levels is None else len(problem.levels))
-    if problem.unit == "evaluations":
-        evaluations = problem.budget or (1 if problem.features is None else len(problem.features))
-    family = registry.family_of(environment)
-    here = _measured().get((family.name if family else "", algorithm), 0.0)
-    known = here or max((s for (_, a), s in _measured().items() if a == algorithm), default=0.0)
-    return PlannedRuns(environment, agent, tuple(seeds), evaluations, evaluations * (known or UNMEASURED), bool(known))
-
-
 def of_fits(
     fits: Iterable[tuple[Any, Any, Problem]], seeds: Mapping[tuple[str, str], tuple[int, ...]]
 ) -> list[PlannedRuns]:
     """Return the expected cost of the runs of each (environment, entrant, problem)."""
-    return [expected(e.id, a.name, a.algorithm, seeds[e.id, a.name], problem) for e, a, problem in fits]
+    planned = []
+    for environment, agent, problem in fits:
+        evaluations: float = TRAININGS * (1 if problem.levels is None else len(problem.levels))
+        if problem.unit == "evaluations":
+            evaluations = problem.budget or (1 if problem.features is None else len(problem.features))
+        family = registry.family_of(environment.id)
+        here = _measured().get((family.name if family else "", agent.algorithm), 0.0)
+        known = here or max((s for (_, a), s in _measured().items() if a == agent.algorithm), default=0.0)
+        own, seconds = seeds[environment.id, agent.name], evaluations * (known or UNMEASURED)
+        planned.append(PlannedRuns(environment.id, agent.name, own, evaluations, seconds, bool(known)))
+    return planned
 
 
 def parsed(text: str) -> tuple[int, int]:
