@@ -21,7 +21,7 @@ T = TypeVar("T", bound=Any)  # a `Table`
 def config_columns(
     space: Sequence[Any], raw: Floats, active: npt.NDArray[np.bool_], taken: Collection[str] = ()
 ) -> dict[str, list[Any]]:
-    """Natural values of (n, d) raw configurations, one list per hyperparameter; None if inactive.
+    """Columns of the natural values of (n, d) raw configurations, by name; None if inactive.
 
     Args:
         space: The hyperparameters.

@@ -96,7 +96,7 @@ def of_configurations(name: str) -> bool:
 
 
 def owner(name: str) -> str:
-    """Owner of a table's measurements: `this project`, a repository, else `the user`; empty if synthetic."""
+    """Owner of a table's measurements: `this project`, a repository or else `the user`; empty if synthetic."""
     if not exists(name) or _is_users(name):
         return "the user"
     if upstream := files(name):

@@ -86,8 +86,8 @@ class Hyperparameter:
         name: Identifier, as in `info["config"]`.
         kind: `int` and `float` are ordered numbers; `categorical` has no order and is stored as an index
             into `values`.
-        low: Smallest natural value (0 for categoricals).
-        high: Largest natural value (number of choices - 1 for categoricals).
+        low: Smallest stored value (0 for categoricals).
+        high: Largest stored value (number of choices - 1 for categoricals).
         log: Whether the [0, 1] scale is logarithmic; a 0 that precedes two or more `values` lies one step below them.
         values: The grid of natural values, or the choices; empty for a continuous or integer range.
         condition: `(parent, choices)`, or more of these pairs, one after another: active only while each parent takes

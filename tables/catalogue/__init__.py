@@ -94,7 +94,7 @@ class TableSetting(NamedTuple):
         annotation: Annotation to predict, or human scores to agree with.
         model: Class of the models.
         language: Code of the language (of two, the one other than English), see `canonical`; `mul` for several.
-        objective: Metric on validation data to select configurations; empty if none was measured.
+        objective: Metric on validation data by which configurations are selected; empty if none was measured.
     """
 
     table: str
@@ -118,10 +118,10 @@ def settings() -> dict[str, TableSetting]:
 
 @functools.cache
 def held_out() -> dict[str, str]:
-    """Language or task group excluded from training, by the name of the problem's table.
+    """Language or task group held out in meta-training, by the name of the problem's table.
 
-    It is the table's language, which may be shared by several task groups; or the table's task group, if all tables of
-    the group are in English or in several languages.
+    This is the table's language, which may be shared by several task groups; or the table's task group, if all tables
+    of the group are in English or in several languages.
     """
     spoken = defaultdict(set)
     for s in settings().values():

@@ -24,7 +24,7 @@ def canonical(cell: Cell) -> Cell:
 
 
 def key(cell: Cell) -> str:
-    """Text of the canonical form: the key of a row in measured tables."""
+    """Text of the canonical form, from which `cellmini` and `nasbenchnlp/wikitext2` make their row keys."""
     return canonical(cell).text()
 
 

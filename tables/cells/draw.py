@@ -36,7 +36,7 @@ Place = str | tuple[str, int]
 
 
 def layout(cell: Cell | Sketch) -> dict[Place, tuple[float, float]]:
-    """Position of each node and lane: height by the longest path from the inputs, order by predecessors' positions."""
+    """(x, y) of each node and lane: y is the longest path from the inputs, x follows the mean of the predecessors."""
     g = graph(cell)
     depth: dict[str, int] = {}
     for name in g:  # inputs first, then nodes in topological order

@@ -102,7 +102,7 @@ def actions_of(cell: Cell) -> Ints:
     """(steps, 4) actions that build a cell.
 
     Raises:
-        ValueError: A sum or product has more than three vectors, which one action cannot express.
+        ValueError: A sum or product has more than three inputs, which one action cannot express.
     """
     rows = []
     for op, inputs in cell.nodes:

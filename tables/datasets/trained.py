@@ -134,7 +134,7 @@ class Packing:
 
 
 def machines(arrays: TrainingArrays, used: npt.NDArray[Any]) -> str:
-    """Processors and versions of some trainings, given by indices in `machines` of any shape."""
+    """Processors and versions, as text, of the machines at the indices `used` (any shape) in `machines`."""
     made = [json.loads(arrays["machines"][i]) for i in np.unique(used)]
     return "; ".join(", ".join(f"{key} {value}" for key, value in sorted(machine.items())) for machine in made)
 

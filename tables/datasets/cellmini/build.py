@@ -50,7 +50,7 @@ GRAPHS["cellmini"] = lambda key: cells.graph(cells.Cell.from_text(key))
 
 
 def shipped(name: str) -> Table:
-    """The measured table."""
+    """Build the table from the measured results that ship."""
     return assemble(PACKING.load())
 
 

@@ -11,8 +11,8 @@ from hpo_envs.tables.cells.recipe import LINEAR, Cell
 from hpo_envs.tables.datasets.cellmini.drawn import drawn
 
 COEFFICIENTS = (0.117, 0.0, 0.0, 0.0937, 0.0401)
-"""Seconds of an epoch for each unit of `work`, on one core of a Xeon: non-negative least squares of the relative errors
-of the trainings that ship, which `tests/tables/datasets/cellmini` repeats."""
+"""Seconds per unit of each term of `work`, on one core of a Xeon: non-negative least squares of the relative errors of
+the trainings that ship, which `tests/tables/datasets/cellmini` repeats."""
 
 
 def work(cell: Cell) -> tuple[float, float, float, float, float]:

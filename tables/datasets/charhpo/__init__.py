@@ -20,7 +20,7 @@ TABLES = tuple(f"charhpo/{task}-{lang}-{arch}" for task, lang, arch in SWEEPS)
 """Names of the tables."""
 
 RUNS = 200
-"""Runs of a sweep (section 4.1)."""
+"""Number of runs of a sweep (section 4.1)."""
 
 SCHEDULERS = ("none", "reduceonplateau", "warmupinvsqrt")
 """Learning rate schedulers, in the fixed order of appendix A."""

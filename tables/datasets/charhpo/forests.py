@@ -38,7 +38,7 @@ class Forest:
         groups: (tables,) index in `order` of the first column of each table.
         lookup: (columns * size,) for each column of `order` and value, its contribution to the row index of its table.
         offsets: (columns,) index in `lookup` of the first entry of each column.
-        masks: (rows, trees) uint32, leaves that can still be reached.
+        masks: (rows, trees) uint32, a bit for each leaf of a tree that can still be reached.
         leaves: (trees * 32,) int32, values of the leaves.
         before: (trees,) index in `leaves` of the entry before the first leaf of each tree.
     """

@@ -24,7 +24,7 @@ ROWS = 64
 """Number of configurations of each table, the first that were drawn."""
 
 EPOCHS = 20
-"""Passes over the training words of each run."""
+"""Passes over the training words in each run."""
 
 DRAWN = 128
 """Number of configurations drawn for each architecture."""

@@ -46,7 +46,7 @@ HELD_OUT = ("test_accuracy", "test_phoneme_error_rate")
 
 
 def packing(language: str) -> Packing:
-    """Layout of a language's shipped trainings; fields are those of an epoch of the training."""
+    """Layout of a language's trainings, which ship; fields are the numbers recorded after each epoch."""
     return Packing(
         file=MEASURED / f"{language}.npz",
         axes=((language,), ARCHITECTURES, range(ROWS), range(seeds_of(language))),

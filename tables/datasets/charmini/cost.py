@@ -14,7 +14,7 @@ from hpo_envs.tables.datasets.charmini import DRAWN, ENGLISH, TRAINED_ON, facts
 from hpo_envs.tables.datasets.charmini.space import configuration
 
 _PASSES = 3
-"""Passes per training step: one forward, and twice as much backward."""
+"""Cost of a training step in forward passes: one forward, and two for the backward pass."""
 
 COEFFICIENTS = {"lstm": (2.6e-4, 0.051, 0.165), "transformer": (1.33e-3, 0.0313, 0.0115)}
 """Seconds per unit of each term of `work`, by architecture, fitted to trainings on one core of a Xeon."""

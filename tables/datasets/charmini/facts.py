@@ -19,7 +19,7 @@ class Facts(NamedTuple):
     """Statistics of the words of a language.
 
     Attributes:
-        letters: Number of letters in the alphabet, including the unknown one.
+        letters: Number of letters in the alphabet, including the unknown one (not in English).
         phonemes: Number of phonemes.
         development: Number of development words.
         test: Number of test words.
@@ -79,7 +79,7 @@ def counted(language: str) -> Facts:
 
 
 def main() -> None:
-    """Write the statistics of all languages."""
+    """Recompute the statistics of all languages and write them to `languages.csv`."""
     languages = (ENGLISH, *SHARED_TASK)
     atomic.write_csv(_FILE, [{"language": code} | counted(code)._asdict() for code in languages])
 

@@ -120,7 +120,7 @@ def _hashed(entries: Iterable[Pronunciation]) -> list[Pronunciation]:
 
 
 def main() -> None:
-    """Recompute the sample from the installed dictionary."""
+    """Recompute the sample from the installed dictionary and write it to `words.csv`."""
     chosen = eligible(store.read(FILE).decode())[: sum(_SPLITS.values())]
     atomic.write_csv(_SAMPLE, [{"word": word, "phonemes": " ".join(spoken)} for word, spoken in chosen])
 

@@ -48,5 +48,5 @@ def table(pair: str, labels: str, reference: str) -> str:
 
 
 def references(pair: str) -> tuple[str, ...]:
-    """References of a pair, its default first."""
+    """References of a pair, the default first."""
     return REFERENCES.get(pair, ("A",))

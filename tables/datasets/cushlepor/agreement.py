@@ -80,7 +80,7 @@ def _kendall(scores: Floats, human: Floats) -> float:
 
 
 class Agreement:
-    """A table prepared for tuning.
+    """A table of segments prepared for metric tuning.
 
     Args:
         table: Rows are segments, see `hpo_envs.tables.datasets.cushlepor.build`.
@@ -126,8 +126,8 @@ class Agreement:
         results are bit-identical in any batch and on any processor.
 
         Returns:
-            For each part (k,) float64 each: `pearson`, `system_pearson`, `rmse`, `skill` (1 - MSE / variance, 0 for the
-            best constant), and `kendall` on demand.
+            For each part, (k,) float64 arrays: `pearson`, `system_pearson`, `rmse`, `skill` (1 - MSE / variance, 0 for
+            the best constant), and `kendall` on demand.
         """
         both = np.empty((2, len(self._basis)))
         sums = np.zeros((len(self._parts), 4, len(vectors)))
@@ -168,7 +168,7 @@ def _prepared(key: ByHash, variant: str, held_out: tuple[str, ...] | None) -> Ag
 
 
 def prepare(table: Table, variant: str, held_out: Any) -> Agreement:
-    """`Agreement` of a table; cached, because `gymnasium.make` is called often.
+    """Return the `Agreement` of a table, cached because `gymnasium.make` is called often.
 
     Raises:
         ValueError: See `Agreement`; or the table has no segments.

@@ -132,7 +132,8 @@ def from_folder(
         edited: Whether to read the translations with the raters' edits, if there is also a file without them.
 
     Raises:
-        ValueError: Files are missing, or the reference does not exist.
+        ValueError: There is not one file of spans, or more than one of scores; a file is invalid; or the reference does
+            not exist.
     """
     where = Path(folder).resolve()
     scores = sorted(where.glob("mqm*.avg_seg_scores.tsv"))
@@ -165,7 +166,8 @@ def from_tsv(path: str | Path, name: str | None = None, *, score_range: tuple[fl
             else the column's own smallest and largest value.
 
     Raises:
-        ValueError: A column is missing, or a score is not finite or outside `score_range`; the message names the line.
+        ValueError: A column or field is missing, or a score is not finite or is outside
+            `score_range`; the message names the line.
     """
     where = Path(path)
     segments, note = cushlepor_text.parse_tsv(regular(where).read_bytes(), str(where), score_range)

@@ -115,7 +115,7 @@ def _join(
     scores_file: str,
     reference: str | None,
 ) -> list[Segment]:
-    """Rated segments with their text and that of the reference."""
+    """Rated segments with their text and that of the reference; ValueError if one of these is missing."""
     letters = {letter: s for s, _ in text if (letter := reference_letter(s))}
     if not letters or (reference is not None and reference.upper() not in letters):
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Features of a row: those of its graph, the released ones, and a flag whether these are known.
+"""Features of a row: those of its graph, the released ones, and a flag for whether these are known.
 
 There are 50 of the graph (`wl_*`, see `hpo_envs.tables.cells.features`; the first 10 can be used alone), the 10
 released graph2vec features (`g2v_*`, scaled by the range over all 14,322 released ones) and `g2v_known`: 0 if none was
@@ -54,7 +54,7 @@ def read_released(content: bytes, file: str) -> dict[int, Floats]:
 
 
 def row_features(cells: Sequence[Cell], known: Sequence[Floats | None]) -> Floats:
-    """(rows, len(FEATURE_NAMES)) features; `known` are the released ones, None if there are none."""
+    """(rows, len(FEATURE_NAMES)) features; `known` has the released ones, None where none were released."""
     own = graph.embed(cells)
     guess = predicted_released(own)
     released = np.stack([g if k is None else k for g, k in zip(guess, known, strict=True)])

@@ -127,7 +127,7 @@ def evaluate_trees(x: Floats, features: npt.NDArray[np.intp], thresholds: Floats
 
 
 def predict(cell: Cell) -> Floats:
-    """(COMPONENTS + 1,) predicted targets of a cell without noise, by the model not trained on it."""
+    """(COMPONENTS + 1,) predicted targets of a cell without noise, by the model that was not trained on its fold."""
     return _predict(cell).copy()
 
 

@@ -33,7 +33,7 @@ METRICS = (
     Metric("gpu_memory", "MiB", "min", 0.0, 1e6, "GPU memory used for training; 0 = not recorded."),
     Metric("parameters", "", "min", 0.0, 1e11, "Number of model parameters."),
 )
-"""Columns of the upstream `.evals` files (section 3.4), which name none: the second is the decoding time, because
+"""Columns of the upstream `.evals` files (section 3.4), unnamed there: the second is the decoding time, because
 with it, and not with the third, the Pareto fronts are those of the `.fronts` files. Upper bounds of metrics without
 one are observation caps."""
 

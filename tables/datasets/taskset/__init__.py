@@ -1,4 +1,4 @@
-"""Recurrent text classifiers of TaskSet, by 1,000 configurations of their optimizer."""
+"""Recurrent text classifiers of TaskSet, trained with 1,000 configurations of their optimizer."""
 
 TASKS = {
     "gru64-mean": "patch32_GRU64_avg_bs128",

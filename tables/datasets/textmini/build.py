@@ -45,7 +45,7 @@ def models(task: str) -> tuple[str, ...]:
 
 @functools.cache
 def packing(task: str, model: str) -> Packing:
-    """Layout of the trainings of a table; fields are those of an epoch of the training."""
+    """Layout of the trainings of a table, which ship; fields are the numbers recorded at each fidelity."""
     of, times = module(model), ("seconds", "inference")
     return Packing(
         file=MEASURED / f"{task}-{model}.npz",

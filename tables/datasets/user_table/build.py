@@ -13,7 +13,7 @@ SYNTHETIC = (user.EXAMPLE,)
 
 
 def __getattr__(name: str) -> Any:
-    """Look up `NAMES` on each access, because it changes when a table is saved."""
+    """Compute `NAMES` on each access, because it changes when a table is saved."""
     if name == "NAMES":
         return (user.EXAMPLE, *(user.PREFIX + n for n in user.names()))
     raise AttributeError(name)

@@ -47,7 +47,7 @@ def scored(found: Decisions) -> Decisions:
     """Decide the scores and goals: the stated ones, the tool's, or guesses from names; else they are questions.
 
     Raises:
-        ValueError: There is no numeric column, or a goal is invalid.
+        ValueError: No column can be a score, or the goals are invalid or not one for each score.
     """
     frame, stated, said = found.frame, found.stated, []
     score = stated.score

@@ -20,7 +20,7 @@ DATE = r"\d{4}-\d\d-\d\d([ T_]\d\d[:-].*)?|\d\d?[/.]\d\d?[/.]\d{4}.*"
 """Pattern of dates in cells."""
 
 GAPS = 0.1
-"""Largest fraction of runs with gaps at which these are errors; if more runs have gaps, lines are evaluations."""
+"""Largest fraction of runs with gaps at which these are errors; if more runs have gaps, lines are separate runs."""
 
 TAKE = "--hyperparameters"
 OUT = f"left out ({TAKE} takes it in)"

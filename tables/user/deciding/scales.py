@@ -19,10 +19,10 @@ LADDERS = ({1, 2, 5}, {1, 3})
 """Significant digits of grids that repeat in each decade."""
 
 NARROW = 3.0
-"""Numbers within this factor look alike on both scales."""
+"""Factor within which numbers look alike on a linear and a logarithmic scale."""
 
 NEAR = 10.0
-"""Within this factor, the scale with the more even steps is certain if they vary by less than their mean."""
+"""Factor within which the scale with the more even steps is certain if these vary by less than their mean."""
 
 EVENLY = {"linear": "steps are even", "log": "ratios are even", "decay": "ratios of 1 - x are even"}
 UNIFORMLY = {"linear": "uniform", "log": "log-uniform", "decay": "log-uniform in 1 - x"}

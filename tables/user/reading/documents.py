@@ -150,7 +150,7 @@ def _of_ax(document: Mapping[str, Any]) -> Document | None:
 
 
 def _having(key: str, value: Any) -> Iterator[Any]:
-    """Nested mappings in which a key holds a mapping; some of the values are JSON texts."""
+    """Yield the nested mappings in which `key` holds a mapping; texts of JSON with the key are parsed."""
     if isinstance(value, str) and value.startswith("{") and f'"{key}"' in value:
         value = json.loads(value)
     if isinstance(value, Mapping) and isinstance(value.get(key), Mapping):

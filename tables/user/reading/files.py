@@ -43,7 +43,7 @@ def of_path(path: Path, most: int | None = None) -> Frame:
         most: Largest size in bytes, unpacked; default: see `content_of`.
 
     Raises:
-        ValueError: The file is of an unknown kind, or too large; lines are named.
+        ValueError: The file is not valid for its suffix, or too large; lines are named.
         OSError: The file cannot be read.
     """
     results = next((path / n for n in RESULTS if (path / n).is_file()), None)
@@ -81,7 +81,7 @@ def _metadata(path: Path) -> dict[str, Any]:
 
 
 def _arrow(path: Path, content: bytes, kind: str, limit: int) -> pd.DataFrame:
-    """The frame of a Parquet or Arrow file; ValueError if it is damaged or, as Parquet, larger than `limit` bytes."""
+    """The frame of a Parquet or Arrow file; ValueError if it is damaged, or larger than `limit` at 8 bytes a cell."""
     # On this thread and from memory: a thread of Arrow that outlives its stream brings Python down as it ends.
     from pyarrow import feather, parquet
 

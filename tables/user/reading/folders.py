@@ -33,10 +33,10 @@ TEXTS = {"metrics.csv", "progress.csv", "hparams.yaml", "config.yaml", "override
 """Files of runs that are not JSON."""
 
 OVERRIDES = re.compile(r"^\s*-\s*['\"]?[+~]*([^=\n]+)=(.*?)['\"]?\s*$", re.M)
-"""Lines of Hydra's overrides, `- key=value`."""
+"""Pattern of the lines of Hydra's overrides, `- key=value`."""
 
 YAML = re.compile(r"^( *)([^\s#:'\"-][^:\n]*|'[^'\n]*'|\"[^\"\n]*\"):(?: +(.*?))? *$", re.M)
-"""Lines of simple YAML, `key: value`."""
+"""Pattern of the lines of simple YAML, `key: value`."""
 
 GENERAL = re.compile(
     r"(.*[._])?(id|name|timestamp|date|time|state|status|version|type|seed|_type|score|value|epoch|step)", re.I
@@ -44,7 +44,7 @@ GENERAL = re.compile(
 """Keys that any document may have, and that do not mark a run."""
 
 MLFLOW = {1: "running", 2: "scheduled", 3: "finished", 4: "failed", 5: "killed"}
-"""States of a run in MLflow's file store."""
+"""Code -> state of a run in MLflow's file store."""
 
 Read = Callable[[Path], bytes]
 Csv = Callable[[str, bytes], Frame]
@@ -153,7 +153,7 @@ def _of_mlflow(meta: RunDocument, run: str) -> RunDocument:
 def _runs_in(
     place: Path, label: str, paths: list[Path], read: Read, csv: Csv, digest: Callable[[bytes], Any]
 ) -> tuple[list[FolderRun], list[Decision]]:
-    """Runs of the files of one folder, with names ("": the folder's), and ignored files."""
+    """Runs of the files of one folder, with names ("": the folder's), and decisions on ignored files."""
     records: dict[Path, RunDocument] = {}
     lists: dict[str, Document] = {}
     for path in paths:

@@ -92,7 +92,7 @@ def with_seconds(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def of_search(frame: pd.DataFrame) -> pd.DataFrame:
-    """Convert a scikit-learn search: None, which only `params` has, and fit times, summed over halving's resources."""
+    """Convert a scikit-learn search: add None, which only `params` has, and sum fit times over halving's resources."""
     frame = frame.copy()
     texts = as_text(frame["params"]) if "params" in frame else text([""] * len(frame), frame.index)
     for name in (n for n in frame if n.startswith("param_")):

@@ -15,7 +15,7 @@ LENGTH = 25
 
 
 def read(archive: bytes) -> dict[str, Examples]:
-    """Consecutive segments of the declaration in each language, with normalised white space."""
+    """Consecutive segments of the declaration in each language, with normalised white space, split by a hash."""
     texts, found = members(archive, "udhr2"), []
     for language in LANGUAGES:
         text = re.sub(r"\s+", " ", texts[f"{language}.txt"]).strip()

@@ -5,7 +5,7 @@ from hpo_envs.tables.datasets.textmini.tasks import Examples, TextTask
 
 
 def read(train: bytes, development: bytes, test: bytes) -> dict[str, Examples]:
-    """The messages, in upstream's parts."""
+    """The messages with `yes` or `no`, in upstream's parts."""
 
     def messages(content: bytes) -> Examples:
         return [(" ".join(words), "no" if set(tags) <= {"O"} else "yes") for words, tags in columns(content)]

@@ -5,7 +5,7 @@ from hpo_envs.tables.datasets.textmini.tasks import Examples, TextTask, split
 
 
 def read(archive: bytes) -> dict[str, Examples]:
-    """The sentences of both classes."""
+    """The sentences of both classes, split by a hash."""
     texts = members(archive, "subjectivity", "latin-1")
     files = {"objective": "plot.tok.gt9.5000", "subjective": "quote.tok.gt9.5000"}
     lines = [(line.strip(), kind) for kind, file in files.items() for line in texts[file].split("\n")]

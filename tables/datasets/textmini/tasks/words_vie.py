@@ -11,7 +11,7 @@ def _syllables(sentence: Sentence) -> Sentence:
 
 
 def read(train: bytes, development: bytes, test: bytes) -> dict[str, list[Sentence]]:
-    """The syllables of the sentences, in upstream's parts."""
+    """The syllables of the sentences, `B` at the beginning of a word, else `I`, in upstream's parts."""
     parts = {"train": train, "validation": development, "test": test}
     return {part: [_syllables(sentence) for sentence in conllu(content, 3)] for part, content in parts.items()}
 
