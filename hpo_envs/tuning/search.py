@@ -171,7 +171,7 @@ class Search:
         self._reached: dict[int, int] = {}
         self._best: dict[int, float] = {}
         self.trials: dict[int, Trial] = {}
-        self._asked: dict[int, float] = {}
+        self._asked: dict[int, tuple[float, float]] = {}
         known = [(e.config, e.action) for e in record.evaluations if e.given]
         # 1, 1.0 and True are equal, but may be three choices.
         self._points = [
@@ -281,7 +281,7 @@ class Search:
         sign = rewarded[0].sign if len(rewarded) == 1 else 0.0
         reports = self._record.folder / "reports"
         trial = Trial(evaluation.number, self._config(evaluation), reports, sign, self._steps, limit, rewarded[0].name)
-        self.trials[trial.number], self._asked[trial.number] = trial, time.time()
+        self.trials[trial.number], self._asked[trial.number] = trial, (time.time(), time.monotonic())
         return trial
 
     def tell(self, trial: Trial, score: Any = None, *, error: object = None) -> Evaluation:
@@ -298,8 +298,8 @@ class Search:
         """
         if self.trials.get(trial.number) is not trial:
             raise ValueError(f"trial must be one that was asked for and not told, got {trial!r}")
-        started = self._asked[trial.number]
-        seconds = time.time() - started
+        started, clock = self._asked[trial.number]
+        seconds = time.monotonic() - clock
         if error is not None:
             outcome = Outcome("failed", seconds=seconds, error=_described(error))
         else:
@@ -365,11 +365,17 @@ class Search:
             return self._finish(done)
 
     def _finish(self, done: JobResult) -> Evaluation:
-        del self.trials[done.number], self._asked[done.number]
         known = self._record.evaluations[done.number]
-        if known.ended >= 0 or (self._member is not None and known.owner != self._member.name):
-            return known  # another process took it over, because this one did not show that it lives
-        evaluation = self._end(done)
+        taken = known.ended >= 0 or (self._member is not None and known.owner != self._member.name)
+        evaluation = known if taken else self._end(done)
+        del self.trials[done.number], self._asked[done.number]
+        if taken:
+            warnings.warn(
+                f"the result of evaluation {done.number} is left out: another process had taken it over, because this "
+                "one had shown no sign of life",
+                stacklevel=4,
+            )
+            return known
         if len(self._record.ended) == self.first and not (self.tolerate or self._join):
             self._refuse_mistakes()
         self._tell(evaluation)

@@ -40,7 +40,7 @@ def write(path: Path | str, content: bytes | str) -> None:
         target.write_bytes(data)
         return
     sweep(target.parent)
-    part = target.with_name(f".{os.urandom(16).hex()}-{os.getpid()}-{_machine()}.part")
+    part = target.with_name(f".{os.urandom(16).hex()}-{os.getpid()}-{machine()}.part")
     try:
         with naming(target), open(part, "xb") as stream:
             stream.write(data)
@@ -160,13 +160,13 @@ def sweep(folder: Path) -> None:
         if match is None:  # others have such endings, too
             continue
         with contextlib.suppress(OSError):
-            mine = match[2] == _machine()
-            if not _alive(int(match[1])) if mine else time.time() - entry.stat().st_mtime >= LEFTOVER_AGE:
+            mine = match[2] == machine()
+            if not alive(int(match[1])) if mine else time.time() - entry.stat().st_mtime >= LEFTOVER_AGE:
                 os.unlink(entry.path)
 
 
 @functools.cache
-def _machine() -> str:
+def machine() -> str:
     """Hash that identifies machine, boot and process namespace."""
     known = [platform.node()]
     for path in ("/proc/sys/kernel/random/boot_id", "/proc/self/ns/pid"):
@@ -175,14 +175,30 @@ def _machine() -> str:
     return hashlib.sha256("\n".join(known).encode()).hexdigest()[:16]
 
 
-def _alive(process: int) -> bool:
-    """Return whether a process of this machine is running; True if unknown."""
-    if os.name != "posix":
+def alive(process: int, start: str = "") -> bool:
+    """Return whether a process of this `machine` runs, and began at `start` if given; True if unknown."""
+    if os.name != "posix":  # there a signal of 0 would end it
         return True
     try:
         os.kill(process, 0)
     except ProcessLookupError:
         return False
     except (OSError, OverflowError):
-        return True
-    return True
+        pass
+    state, now = _status(process)
+    return state != "Z" and (not start or now in ("", start))
+
+
+def start_of(process: int) -> str:
+    """Start of a process of this `machine`, by which it differs from a later one of its id; empty if unknown."""
+    return _status(process)[1]
+
+
+def _status(process: int) -> tuple[str, str]:
+    """State and start of a process; empty if unknown, as where `/proc` shows another namespace."""
+    with contextlib.suppress(OSError):
+        if os.readlink("/proc/self") == str(os.getpid()):
+            text = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace")
+            fields = text.rpartition(")")[2].split()
+            return fields[0], fields[19]
+    return "", ""

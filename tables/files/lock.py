@@ -1,8 +1,8 @@
 """Lock on a folder: the system's, or a file if the file system has none (network drives, Windows); stale locks.
 
 The file names its holder, which touches it every `BEAT` seconds. A lock is abandoned if its holder was a process of
-this machine and has ended, or if it was not touched for `STALE` seconds by the waiting process's clock. A process that
-breaks a lock renames it first, so that only one process succeeds.
+this machine and namespace and has ended, or if it was not touched for `STALE` seconds by the waiting process's clock.
+A process that breaks a lock renames it first, so that only one process succeeds.
 """
 
 from __future__ import annotations
@@ -10,12 +10,18 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import platform
 import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+from hpo_envs.tables.files.atomic import alive, machine, start_of
 
 NAME = ".lock"
 BEAT, STALE = 2.0, 15.0
@@ -34,15 +40,13 @@ def locked(folder: Path, wait: bool = True) -> Iterator[None]:
         if handle is None:
             stack.enter_context(_file(folder / NAME, wait))
         else:  # goes with the process that holds it
-            stack.callback(os.close, handle)
+            stack.callback(_released, handle, os.getpid())
         yield
 
 
 def _of_system(folder: Path, wait: bool) -> int | None:
     """Take the system's lock on a folder and return its handle; None if system or file system has no such locks."""
-    try:
-        import fcntl
-    except ImportError:
+    if fcntl is None:
         return None
     handle = os.open(folder, os.O_RDONLY)
     try:
@@ -56,9 +60,18 @@ def _of_system(folder: Path, wait: bool) -> int | None:
     return handle
 
 
+def _released(handle: int, process: int) -> None:
+    """Release the system's lock, also where forked children still have the handle; they themselves only close it."""
+    if os.getpid() == process:
+        fcntl.flock(handle, fcntl.LOCK_UN)
+    os.close(handle)
+
+
 @contextlib.contextmanager
 def _file(path: Path, wait: bool) -> Iterator[None]:
-    identity = json.dumps({"host": platform.node(), "pid": os.getpid(), "key": os.urandom(8).hex()})
+    pid = os.getpid()
+    own = {"machine": machine(), "pid": pid, "start": start_of(pid), "key": os.urandom(8).hex()}
+    identity = json.dumps(own)
     while not _taken(path, identity):
         held = _read(path)
         if held is None or _abandoned(path, held):
@@ -101,7 +114,7 @@ def _abandoned(path: Path, held: str) -> bool:
     """Return whether a lock is abandoned; waits up to `STALE` seconds for a touch if its process may be running."""
     with contextlib.suppress(ValueError, KeyError, TypeError):
         holder: dict[str, Any] = json.loads(held)
-        if holder["host"] == platform.node() and not _runs(int(holder["pid"])):
+        if holder["machine"] == machine() and not alive(int(holder["pid"]), holder["start"]):
             return True
     beat, end = _beaten(path), time.monotonic() + STALE
     while time.monotonic() < end:
@@ -116,18 +129,6 @@ def _beaten(path: Path) -> int | None:
         return path.stat().st_mtime_ns
     except FileNotFoundError:
         return None
-
-
-def _runs(pid: int) -> bool:
-    if os.name != "posix":  # there a signal of 0 would end it
-        return True
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True
 
 
 def _break(path: Path, held: str | None) -> None:

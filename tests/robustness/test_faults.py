@@ -123,7 +123,7 @@ def test_two_writers_of_one_file(tmp_path: Path) -> None:
 def test_what_killed_writers_left_is_cleared_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     dead = subprocess.Popen([sys.executable, "-c", ""])
     dead.wait()
-    here, far, now = atomic._machine(), "0" * 16, time.time()
+    here, far, now = atomic.machine(), "0" * 16, time.time()
     owners = {"dead": (dead.pid, here), "alive": (os.getppid(), here), "far": (1, far), "far, old": (1, far)}
     parts = {who: tmp_path / f".{i:032x}-{pid}-{host}.part" for i, (who, (pid, host)) in enumerate(owners.items())}
     others = [tmp_path / "x.part", tmp_path / ".x.part", tmp_path / f".{0:032x}.part"]

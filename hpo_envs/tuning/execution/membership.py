@@ -7,10 +7,11 @@ import threading
 import time
 from pathlib import Path
 
+from hpo_envs.tables.files.atomic import alive, machine, start_of
 from hpo_envs.tables.files.lock import locked
 
 BEAT, STALE = 5.0, 60.0
-"""Seconds between heartbeats, and seconds without one after which a process of another machine counts as dead."""
+"""Seconds between heartbeats, and seconds without one after which a process of another namespace counts as dead."""
 
 TRIES = 5
 """Attempts to lock a search, within `BEAT`, before its holder counts as a process that does not share it."""
@@ -26,13 +27,14 @@ class Membership:
         folder: Folder of the search.
 
     Attributes:
-        name: Host, process id and a random part.
+        name: Host, process id, and `machine-start-random`, by which no other process is taken for it.
     """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder / "workers"
         self._folder.mkdir(parents=True, exist_ok=True)
-        self.name = f"{platform.node()}:{os.getpid()}:{secrets.token_hex(4)}"
+        pid = os.getpid()
+        self.name = f"{platform.node()}:{pid}:{machine()}-{start_of(pid)}-{secrets.token_hex(4)}"
         self._ended = threading.Event()
         self._touch()
         threading.Thread(target=self._beat, daemon=True).start()
@@ -72,20 +74,8 @@ def _file(folder: Path, name: str) -> Path:
     return folder / name.replace(":", "_").replace("/", "_")
 
 
-def _runs(process: int) -> bool:
-    """Return whether a process of this machine is alive; a zombie is not."""
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    status = Path(f"/proc/{process}/stat")
-    return not status.exists() or status.read_text(encoding="utf-8").rpartition(")")[2].split()[0] != "Z"
-
-
 def lives(folder: Path, name: str) -> bool:
-    """Return whether a process is alive: on this machine by its id, elsewhere by its last heartbeat.
+    """Return whether a process is alive: in this process namespace by its id, elsewhere by its last heartbeat.
 
     One that has left the search is not.
 
@@ -96,9 +86,11 @@ def lives(folder: Path, name: str) -> bool:
     file = _file(folder / "workers", name)
     if not file.exists():
         return False
-    host, _, process = name.rpartition(":")[0].rpartition(":")
-    if host == platform.node() and process.isdigit():
-        return _runs(int(process))
+    host, _, key = name.rpartition(":")
+    place, start, _ = f"{key}--".split("-", 2)
+    process = host.rpartition(":")[2]
+    if place == machine() and process.isdigit() and os.name == "posix":
+        return alive(int(process), start)
     clock = folder / "workers" / CLOCK
     clock.touch()  # the time of the file system, whatever this machine's is
     return clock.stat().st_mtime - file.stat().st_mtime < STALE

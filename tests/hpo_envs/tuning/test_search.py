@@ -3,6 +3,7 @@
 import os
 import re
 import signal
+import time
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from fractions import Fraction
@@ -16,8 +17,7 @@ import pytest
 from hpo_envs.agents import Agent
 from hpo_envs.agents.random import RandomSearch
 from hpo_envs.benchmarks.runs.journal import Journal
-from hpo_envs.tuning import Search, Tuned, load, tune
-from hpo_envs.tuning.record import NAME
+from hpo_envs.tuning import Search, Tuned, load, record, tune
 from hpo_envs.tuning.trial import Trial, forecast
 from tests.hpo_envs.tuning import helpers
 
@@ -79,7 +79,7 @@ def test_a_started_evaluation_is_repeated_and_counts_once(tmp_path: Path) -> Non
 def test_actions_outside_of_space_are_rejected(tmp_path: Path) -> None:
     given: dict[str, Any] = {"agent": "random", "out": tmp_path, "candidates": 60, "progress": False}
     tune(helpers.train, helpers.SPACE, budget=3, **given)
-    Journal(tmp_path / NAME).append({"what": "begun", "number": 3, "action": 10**6, "config": {}})
+    Journal(tmp_path / record.NAME).append({"what": "begun", "number": 3, "action": 10**6, "config": {}})
     with pytest.raises(ValueError, match=r"action 3 in .* must be an int in \[0, \d+\), got 1000000"):
         tune(helpers.train, helpers.SPACE, budget=5, **given)
 
@@ -358,3 +358,19 @@ def test_forks_and_closed_searches_evaluate_nothing(tmp_path: Path, monkeypatch:
         with pytest.raises(ValueError, match="search must be open in this process"):
             use()
     assert [e.status for e in load(tmp_path / "mine")] == ["ok", "running"]
+
+
+def test_result_that_was_not_written_can_be_told_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with Search({"x": (0.0, 1.0)}, out=tmp_path, budget=1) as search:
+        trial = search.ask()
+        with monkeypatch.context() as patch:
+            patch.setattr(time, "time", lambda: 1e9)  # the clock was set back during the training
+            patch.setattr(os, "fsync", full)
+            patch.setattr(record, "UNSYNCED", 0.0)
+            with pytest.raises(OSError, match="No space left"):
+                search.tell(trial, 0.5)
+        assert search.tell(trial, 0.5).seconds >= 0.0
+    assert [(e.status, e.score) for e in load(tmp_path)] == [("ok", 0.5)]

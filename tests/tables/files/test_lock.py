@@ -1,5 +1,6 @@
 """The lock on a folder, also on file systems without locks."""
 
+import contextlib
 import json
 import os
 import platform
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from hpo_envs.tables.files import lock
+from hpo_envs.tables.files import atomic, lock
 from tests.helpers import ROOT
 
 pytestmark = pytest.mark.hostile
@@ -58,12 +59,43 @@ def test_second_holder_is_refused_or_waits(tmp_path: Path) -> None:
 def test_abandoned_lock_is_broken(tmp_path: Path, content: str, without: bool) -> None:
     gone = subprocess.Popen([sys.executable, "-c", ""])
     gone.wait()
-    own = json.dumps({"host": platform.node(), "pid": gone.pid, "key": "a"})
+    own = json.dumps({"machine": atomic.machine(), "pid": gone.pid, "start": "", "key": "a"})
     (tmp_path / lock.NAME).write_text(own if content == "own" else content)
     with lock.locked(tmp_path, wait=False):
         held = (tmp_path / lock.NAME).read_text()
         assert (f'"pid": {os.getpid()},' in held) if without else held == (own if content == "own" else content)
     assert not without or not [*tmp_path.iterdir()]
+
+
+def test_lock_ends_with_its_block_where_a_child_lives_on(tmp_path: Path) -> None:
+    read, write = os.pipe()
+    with lock.locked(tmp_path):
+        if not (child := os.fork()):
+            os.close(write)
+            os._exit(len(os.read(read, 1)))
+    try:
+        with lock.locked(tmp_path, wait=False):
+            pass
+    finally:
+        os.close(write)
+        os.waitpid(child, 0)
+        os.close(read)
+
+
+def test_holder_of_another_namespace_is_not_dead(tmp_path: Path, without: bool) -> None:
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    beat = threading.Event()
+    held = {"machine": "0" * 16, "pid": gone.pid, "start": "1", "key": "a"}
+    (tmp_path / lock.NAME).write_text(json.dumps(held | {"host": platform.node()}))
+    thread = threading.Thread(target=lock._beat, args=(tmp_path / lock.NAME, (tmp_path / lock.NAME).read_text(), beat))
+    thread.start()
+    try:
+        with contextlib.suppress(BlockingIOError), lock.locked(tmp_path, wait=False):
+            assert not without
+    finally:
+        beat.set()
+        thread.join()
 
 
 MANY = """

@@ -106,7 +106,8 @@ def test_process_that_was_thought_dead_does_not_evaluate_twice(tmp_path: Path, m
         again = other.ask()
         assert (again.number, again.config) == (trial.number, trial.config)
         monkeypatch.undo()
-        assert one.tell(trial, 0.25).rewards is None  # nothing is recorded: it is another one's
+        with pytest.warns(UserWarning, match="evaluation 0 is left out: .* had taken it over"):
+            assert one.tell(trial, 0.25).rewards is None
         assert other.tell(again, 0.5).rewards == [0.5]
     assert [e.score for e in load(tmp_path)] == [0.5]
 
@@ -122,6 +123,27 @@ def test_sign_of_life_of_other_machine_expires(tmp_path: Path) -> None:
     assert not member.lives("elsewhere:1:ab")
     member.close()
     assert not membership.lives(tmp_path, member.name)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="namespaces and starts of processes are read from /proc")
+def test_process_of_other_namespace_is_judged_by_its_sign_of_life(tmp_path: Path) -> None:
+    member = membership.Membership(tmp_path)
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    host, process, key = member.name.rsplit(":", 2)
+    place, start, random = key.split("-")
+    far = f"{host}:{gone.pid}:{'0' * 16}-{start}-{random}"
+    dead = f"{host}:{gone.pid}:{place}-{start}-{random}"
+    earlier = f"{host}:{process}:{place}-{int(start) - 1}-{random}"  # the id was given again, as in a container
+    for name in (far, dead, earlier):
+        (tmp_path / "workers" / name.replace(":", "_")).touch()
+    assert [membership.lives(tmp_path, name) for name in (member.name, far, dead, earlier)] == [
+        True,
+        True,
+        False,
+        False,
+    ]
+    member.close()
 
 
 def test_search_with_other_code_or_agent_is_not_joined(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
