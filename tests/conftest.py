@@ -4,7 +4,7 @@ import os
 import shutil
 import signal
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -31,6 +31,20 @@ def pytest_configure() -> None:
     """Restore Ctrl-C if the tests ignore it (in the background, say), because child processes inherit that."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture
+def cli(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    """Run a command line; return what it prints, or its message where another exit status than 0 is expected."""
+
+    def run(words: list[str], status: int = 0) -> str:
+        from hpo_envs.commands import main
+
+        assert main.main(words) == status
+        said = capsys.readouterr()
+        return said.err if status else said.out
+
+    return run
 
 
 @pytest.fixture(scope="session")

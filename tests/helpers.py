@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +94,14 @@ def started(env: Any, seed: int = 0) -> Any:
 def raises(message: str, error: type[Exception] = ValueError) -> Any:
     """Expect an error with exactly this message."""
     return pytest.raises(error, match=f"^{re.escape(message)}$")
+
+
+def rejects(
+    match: str, call: Callable[..., Any], *args: Any, error: type[Exception] = ValueError, **kwargs: Any
+) -> None:
+    """Assert that a call raises an error whose message matches."""
+    with pytest.raises(error, match=match):
+        call(*args, **kwargs)
 
 
 def here_and_elsewhere(

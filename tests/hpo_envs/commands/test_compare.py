@@ -3,6 +3,7 @@
 import html
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,30 +13,26 @@ from hpo_envs.benchmarks.study import store
 from hpo_envs.commands.main import main
 
 
-def test_compare_reports_what_it_did(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_compare_reports_what_it_did(tmp_path: Path, capsys: pytest.CaptureFixture[str], cli: Any) -> None:
     given = ["compare", "--env", "NMTHPO-zhen-v0", "--budget", "4", "--out", str(tmp_path)]
     assert main([*given, "--agents", "random", "--seeds", "3"]) == 0
-    assert main([*given, "--agents", "random,graph-ei-rbf", "--seeds", "4"]) == 0
-    said = capsys.readouterr().out
+    said = cli([*given, "--agents", "random,graph-ei-rbf", "--seeds", "4"])
     assert "5 runs made" in said
     assert "3 already stored" in said
     assert (tmp_path / "summary.csv").read_text().startswith("environment,agent,n,anytime,")
     everything = store.digest(store.read(tmp_path))
     assert f"sha256 of all results: {everything}" in said
-    assert main([*given, "--agents", "random", "--budget", "5"]) == 2
-    assert "Choose another folder" in capsys.readouterr().err
+    assert "Choose another folder" in cli([*given, "--agents", "random", "--budget", "5"], 2)
     (tmp_path / "s.toml").write_text("seeds = 3")
     assert main(["compare", str(tmp_path / "s.toml"), "--budget", "3"]) == 2
     assert "--budget must be left out with a study file" in capsys.readouterr().err
 
 
-def test_compare_and_report_agree(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_compare_and_report_agree(tmp_path: Path, cli: Any) -> None:
     ids = "NMTHPO-zhen-v0,NMTHPO-ruen-v0,FIESTA-gaussian-v0"
     given = ["compare", "--env", ids, "--seeds", "6", "--out", str(tmp_path)]
-    assert main([*given, "--agents", "random,bo-ei-rbf,bagged-trees,sh,ttts"]) == 0
-    printed = capsys.readouterr().out
-    assert main(["report", str(tmp_path)]) == 0
-    reported, page = capsys.readouterr().out, html.unescape((tmp_path / "report.html").read_text("utf-8"))
+    printed = cli([*given, "--agents", "random,bo-ei-rbf,bagged-trees,sh,ttts"])
+    reported, page = cli(["report", str(tmp_path)]), html.unescape((tmp_path / "report.html").read_text("utf-8"))
     tracks = Comparison.load(tmp_path).summary()["tracks"]
     assert [t["name"] for t in tracks] == ["FIESTA", "NMTHPO"]
     for track in tracks:
@@ -54,8 +51,7 @@ def test_compare_and_report_agree(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert "wrong with 204" in page
     for target in ("ftb", "ftc", "fb "):
         assert target not in printed + reported
-    assert main([*given, "--agents", "random", "--scores", "targets"]) == 0
-    assert "ftb: evaluations until the table's best" in capsys.readouterr().out
+    assert "ftb: evaluations until the table's best" in cli([*given, "--agents", "random", "--scores", "targets"])
 
 
 def test_a_new_study_has_its_own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

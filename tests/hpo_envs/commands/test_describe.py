@@ -3,6 +3,7 @@
 import inspect
 import json
 from pathlib import Path
+from typing import Any
 
 import gymnasium as gym
 import pytest
@@ -22,7 +23,7 @@ OF_EACH_FAMILY = sorted({(SPECS[i].family, SPECS[i].entry_point): i for i in IDS
 
 
 @pytest.mark.parametrize("env_id", OF_EACH_FAMILY)
-def test_describe_id_of_every_family(env_id: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_describe_id_of_every_family(env_id: str, capsys: pytest.CaptureFixture[str], cli: Any) -> None:
     name, spec = env_id, SPECS[env_id]
     assert main.main(["describe", f"hpo_envs:{name}", "--json"]) == 0
     facts = json.loads(capsys.readouterr().out, parse_constant=lambda x: pytest.fail(f"{x} is no JSON"))
@@ -33,21 +34,18 @@ def test_describe_id_of_every_family(env_id: str, capsys: pytest.CaptureFixture[
         assert described["rows"] == len(table)
         assert [m["name"] for m in described["metrics"]] == list(table.metric_names)
     assert facts["citation"]
-    assert main.main(["describe", name]) == 0
-    text = capsys.readouterr().out
+    text = cli(["describe", name])
     assert (f"(measured by {store.owner(facts['tables'][0]['name'])})" in text) == (kind_of(spec) == "measured")
     for part in (*facts["spaces"].values(), facts["tables"][0]["sha256"], "## Action Space", "## Version History"):
         assert part in text
 
 
-def test_describe_shortens_long_grids(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main.main(["describe", "CharHPO-g2p-hun-lstm-v0"]) == 0
-    assert "16, 32, ..., 2048" in capsys.readouterr().out
+def test_describe_shortens_long_grids(cli: Any) -> None:
+    assert "16, 32, ..., 2048" in cli(["describe", "CharHPO-g2p-hun-lstm-v0"])
 
 
-def test_list_shows_every_id_and_what_answers_it(empty: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main.main(["list"]) == 0
-    ship, *fetched = capsys.readouterr().out.split("\nAfter `")
+def test_list_shows_every_id_and_what_answers_it(empty: Path, cli: Any) -> None:
+    ship, *fetched = cli(["list"]).split("\nAfter `")
     rows = [[line.split()[:2] for line in part.splitlines() if line.startswith("  ")] for part in (ship, *fetched)]
     assert {
         part.partition("`")[0]: [name for name, _ in some] for part, some in zip(fetched, rows[1:], strict=True)
@@ -58,44 +56,38 @@ def test_list_shows_every_id_and_what_answers_it(empty: Path, capsys: pytest.Cap
     }
     assert sorted(name for some in rows for name, _ in some) == sorted(SPECS)
     assert {n for n, kind in rows[0] if kind == "surrogate"} == {"CharHPO-v0", "FIESTA-gaussian-v0", "TableHPO-v0"}
-    assert main.main(["list", "--json"]) == 0
-    listed = json.loads(capsys.readouterr().out)
+    listed = json.loads(cli(["list", "--json"]))
     assert [r["id"] for r in listed] == list(SPECS)
     assert all(r["summary"].endswith((".", "?")) for r in listed)
-    assert main.main(["list", "swen"]) == 0
-    assert "NMTHPO-zhen-v0" not in capsys.readouterr().out
+    assert "NMTHPO-zhen-v0" not in cli(["list", "swen"])
 
 
 OF_EACH_CLASS = sorted({agents.entry(name).target: name for name in agents.names()}.values())
 
 
-def test_list_shows_every_agent(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main.main(["list", "--agents", "--json"]) == 0
-    rows = {r["name"]: r for r in json.loads(capsys.readouterr().out)}
+def test_list_shows_every_agent(cli: Any) -> None:
+    rows = {r["name"]: r for r in json.loads(cli(["list", "--agents", "--json"]))}
     assert sorted(rows) == agents.names()
     for name, row in rows.items():
         e = agents.entry(name)
         assert (row["summary"], row["extra"]) == (e.summary, e.extra)
         assert (agents.entry(row["algorithm"]).target, tuple(row["works_on"])) == (e.target, e.supports)
-    assert main.main(["list", "--agents"]) == 0
-    lines = {line.split()[0]: line for line in capsys.readouterr().out.splitlines() if line}
+    lines = {line.split()[0]: line for line in cli(["list", "--agents"]).splitlines() if line}
     assert set(rows) < set(lines)
     assert "BO_EI_M" not in lines
     assert lines["bo-spread"].startswith("  bo-spread ")
     assert " optuna " in lines["tpe"]
 
 
-def test_list_filters_agents(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main.main(["list", "LEVELS", "--agents", "--json"]) == 0
-    found = [r["name"] for r in json.loads(capsys.readouterr().out)]
+def test_list_filters_agents(cli: Any) -> None:
+    found = [r["name"] for r in json.loads(cli(["list", "LEVELS", "--agents", "--json"]))]
     assert found
     assert all("levels" in agents.entry(name).supports for name in found)
 
 
 @pytest.mark.parametrize("name", OF_EACH_CLASS)
-def test_describe_agent_of_every_class(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main.main(["describe", name]) == 0
-    text = capsys.readouterr().out
+def test_describe_agent_of_every_class(name: str, cli: Any) -> None:
+    text = cli(["describe", name])
     cls = registry.load(agents.entry(name).target)
     for heading in ("Hyperparameters", "\nFormula:", "\nPaper:", "\nComplexity:", "fits  "):
         assert heading in text
@@ -107,9 +99,8 @@ def test_describe_agent_of_every_class(name: str, capsys: pytest.CaptureFixture[
         assert f"  {parameter.name} = {value!r}" in text
 
 
-def test_describe_follows_options_into_bases(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main.main(["describe", "BO_EI_R", "--json"]) == 0
-    facts = json.loads(capsys.readouterr().out)
+def test_describe_follows_options_into_bases(cli: Any) -> None:
+    facts = json.loads(cli(["describe", "BO_EI_R", "--json"]))
     assert facts["alias_of"] == "bo-ei-rbf"
     assert facts["hyperparameters"]["kernel"]["default"] == "'rbf'"  # what the name fixes, not the class's default
     assert facts["hyperparameters"]["acquisition"]["what"].startswith("`ei`")

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,37 +26,32 @@ def test_importance_of_a_table_and_of_its_id_agree(capsys: pytest.CaptureFixture
     assert sum(r["share"] for r in found[0]["main"]) <= 1.0
 
 
-def test_metric_to_minimise_has_its_cutoff_in_its_own_unit(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_metric_to_minimise_has_its_cutoff_in_its_own_unit(capsys: Any, cli: Any, tmp_path: Path) -> None:
     words = ["importance", "charhpo/g2p-dut-lstm", "--trees", "4"]
-    assert main.main([*words, "--metric", "accuracy", "--cutoff", "median", "--out", str(tmp_path / "i")]) == 0
-    out = capsys.readouterr().out
+    out = cli([*words, "--metric", "accuracy", "--cutoff", "median", "--out", str(tmp_path / "i")])
     assert "learning_rate" in out
     assert {p.name for p in tmp_path.iterdir()} == {"i.csv", "i.png", "i.svg"}
     assert main.main(["importance", "nmthpo/zhen", *SOME, "--metric", "perplexity", "--cutoff", "20"]) == 0
     assert json.loads(capsys.readouterr().out)["cutoff"] == 20.0
 
 
-def test_runs_of_a_study_are_averaged_by_row(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_runs_of_a_study_are_averaged_by_row(capsys: pytest.CaptureFixture[str], cli: Any, tmp_path: Path) -> None:
     for env, budget in (("NMTHPO-zhen-v0", 40), ("CushLEPOR-ted-ende-v0", 12)):
         kwargs = {}
         store.write(runs.run("random", env, range(2), budget=budget, env_kwargs=kwargs), tmp_path)
     words = ["importance", str(tmp_path), "--trees", "3", "--json"]
-    assert main.main([*words, "--env", "NMTHPO-zhen-v0"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = json.loads(cli([*words, "--env", "NMTHPO-zhen-v0"]))
     assert 40 <= found["runs"] <= 80
     assert found["metric"] == "bleu"
-    assert main.main([*words, "--env", "CushLEPOR-ted-ende-v0"]) == 0
-    assert (len(json.loads(capsys.readouterr().out)["main"]), main.main(words)) == (6, 2)
+    assert (len(json.loads(cli([*words, "--env", "CushLEPOR-ted-ende-v0"]))["main"]), main.main(words)) == (6, 2)
     assert "--env must be one of" in capsys.readouterr().err
 
 
-def test_sensitivity_is_that_of_the_rows(capsys: pytest.CaptureFixture[str]) -> None:
+def test_sensitivity_is_that_of_the_rows(cli: Any) -> None:
     words = ["importance", "CharHPO-g2p-hun-transformer-v0", "--sensitivity"]
     table = tables.load("charhpo/g2p-hun-transformer")
-    assert main.main([*words, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["metrics"] == pytest.approx(sensitivity.analyse(table))
-    assert main.main([*words, "--rope", "1"]) == 0
-    assert "rope 1 %" in capsys.readouterr().out
+    assert json.loads(cli([*words, "--json"]))["metrics"] == pytest.approx(sensitivity.analyse(table))
+    assert "rope 1 %" in cli([*words, "--rope", "1"])
 
 
 @pytest.mark.parametrize(
@@ -71,6 +67,5 @@ def test_sensitivity_is_that_of_the_rows(capsys: pytest.CaptureFixture[str]) -> 
         ([str(Path(__file__).parent)], "source must be a folder with runs, got none in "),
     ],
 )
-def test_commands_name_what_is_wrong(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main.main(["importance", *words]) == 2
-    assert message in capsys.readouterr().err
+def test_commands_name_what_is_wrong(words: list[str], message: str, cli: Any) -> None:
+    assert message in cli(["importance", *words], 2)

@@ -36,9 +36,8 @@ def error_of(capsys: pytest.CaptureFixture[str], *words: str) -> str:
 
 
 @pytest.mark.parametrize("name", main.COMMANDS)
-def test_help_of_every_command_has_examples_that_parse(name: str, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
-    assert main.main([name, "--help"]) == 0
-    out = capsys.readouterr().out
+def test_help_of_every_command_has_examples_that_parse(name: str, monkeypatch: pytest.MonkeyPatch, cli: Any) -> None:
+    out = cli([name, "--help"])
     assert f"usage: hpo-envs {name}" in out
     module = importlib.import_module(f"hpo_envs.commands.{name}")
     assert (module.__doc__ or "").strip().partition("\n")[0] in out
@@ -52,9 +51,8 @@ def test_help_of_every_command_has_examples_that_parse(name: str, monkeypatch: p
         assert main.main(words[1:]) == 0, words
 
 
-def test_help_and_version_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main.main(["--help"]) == 0
-    whole = capsys.readouterr().out
+def test_help_and_version_are_printed(capsys: pytest.CaptureFixture[str], cli: Any) -> None:
+    whole = cli(["--help"])
     words = " ".join(whole.split())  # help wraps at the terminal's width
     assert all(f" {name} {summary}" in words for name, summary in main.COMMANDS.items())
     assert (main.main([]), capsys.readouterr().out, main.main(["--version"])) == (0, whole, 0)

@@ -6,6 +6,7 @@ import gzip
 import importlib
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,7 +23,7 @@ from hpo_envs.commands.main import main
 from hpo_envs.families.registry import SPECS
 
 
-def test_non_comparison_is_rejected(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_non_comparison_is_rejected(tmp_path: Path, cli: Any) -> None:
     (tmp_path / "empty").mkdir()
     (tmp_path / "x.json").write_text('{"title": 1}')
     (tmp_path / "y.json").write_text("[")
@@ -34,8 +35,7 @@ def test_non_comparison_is_rejected(tmp_path: Path, capsys: pytest.CaptureFixtur
         "z.json.gz": "got a truncated one",
         "none": "no such file",
     }.items():
-        assert main(["report", str(tmp_path / path)]) == 2
-        assert message in capsys.readouterr().err
+        assert message in cli(["report", str(tmp_path / path)], 2)
 
 
 @pytest.mark.parametrize(
@@ -87,14 +87,13 @@ def exchanged(run: Run) -> Run:
 
 
 def test_two_seeds_are_repeated_exactly_or_the_submission_is_rejected(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], cli: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = leaderboard.planned
     monkeypatch.setattr(leaderboard, "planned", lambda *arguments: whole(*arguments)[:1])  # the first of three budgets
     mine = tmp_path / "mine"
     assert main(["leaderboard", "run", AGENT, "--runs", str(mine), "--seeds", "3", *ONLY]) == 0
-    assert main(["leaderboard", "check", AGENT, "--runs", str(mine), *ONLY]) == 0
-    assert "are identical to the bit" in capsys.readouterr().out
+    assert "are identical to the bit" in cli(["leaderboard", "check", AGENT, "--runs", str(mine), *ONLY])
     store.write([exchanged(r) if r.seed == 2 else r for r in store.read(mine)], tmp_path / "false")
     assert main(["leaderboard", "check", AGENT, "--runs", str(tmp_path / "false"), *ONLY]) == 1
     said = capsys.readouterr().out
@@ -121,22 +120,19 @@ def words(tmp_path: Path) -> list[str]:
     return ["tune", FUNCTION, "--space", str(tmp_path / "space.toml"), "--out", str(tmp_path / "out")]
 
 
-def test_tune_searches_and_resumes(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_tune_searches_and_resumes(words: list[str], capsys: pytest.CaptureFixture[str], cli: Any) -> None:
     assert main([*words, "--budget", "4"]) == 0
     assert f"4 evaluations of {FUNCTION} by auto (box-bo), 0 without a score; best: score" in capsys.readouterr().out
-    assert main([*words, "--budget", "6", "--json"]) == 0
-    facts = json.loads(capsys.readouterr().out)
+    facts = json.loads(cli([*words, "--budget", "6", "--json"]))
     assert (facts["evaluations"], set(facts["metrics"])) == (6, {"score"})
 
 
-def test_mistakes_are_named(words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_mistakes_are_named(words: list[str], tmp_path: Path, cli: Any) -> None:
     for file, message in (("none.toml", "none.toml must be a usable file"), ("bad.toml", "must be a TOML file, got")):
         (tmp_path / "bad.toml").write_text("x = ", encoding="utf-8")
-        assert main([*words, "--space", str(tmp_path / file)]) == 2
-        assert message in capsys.readouterr().err
+        assert message in cli([*words, "--space", str(tmp_path / file)], 2)
     words[1] = "tests.hpo_envs.tuning.helpers:trian"
-    assert main(words) == 2
-    assert "function must be importable as module:name" in capsys.readouterr().err
+    assert "function must be importable as module:name" in cli(words, 2)
 
 
 def test_a_missing_folder_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,34 +19,27 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return str(tmp_path / "sweep.csv")
 
 
-def test_a_file_is_saved_listed_and_shown(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_is_saved_listed_and_shown(file: str, cli: Any) -> None:
     given = ["table", "from-csv", file, "--score", "accuracy", "--name", "fresh"]
-    assert main([*given, "--dry-run"]) == 0
-    assert "  lr: float, 0.001 to 0.1" in capsys.readouterr().out
+    assert "  lr: float, 0.001 to 0.1" in cli([*given, "--dry-run"])
     assert not list(Path(file).parent.rglob("*.npz"))
-    assert main(given) == 0
-    assert "TableHPO-fresh-v0" in capsys.readouterr().out
-    assert main(["list", "tablehpo-fresh"]) == 0
-    assert "TableHPO-fresh-v0" in capsys.readouterr().out
-    assert main(["describe", "TableHPO-fresh-v0", "--json"]) == 0
-    assert "lr: float, 0.001 to 0.1" in json.dumps(json.loads(capsys.readouterr().out))
+    assert "TableHPO-fresh-v0" in cli(given)
+    assert "TableHPO-fresh-v0" in cli(["list", "tablehpo-fresh"])
+    assert "lr: float, 0.001 to 0.1" in json.dumps(json.loads(cli(["describe", "TableHPO-fresh-v0", "--json"])))
 
 
-def test_an_existing_table_is_not_overwritten(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_existing_table_is_not_overwritten(file: str, cli: Any) -> None:
     given = ["table", "from-csv", file, "--name", "kept", "--drop", "layers", "--score"]
     assert main([*given, "accuracy"]) == 0
-    assert main(["table", "from-csv", file, "--name", "kept", "--score", "accuracy"]) == 2
-    assert "--replace" in capsys.readouterr().err
+    assert "--replace" in cli(["table", "from-csv", file, "--name", "kept", "--score", "accuracy"], 2)
     assert main(["table", "from-csv", file, "--name", "kept", "--score", "accuracy", "--replace"]) == 0
 
 
-def test_an_unknown_column_is_named(file: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["table", "from-csv", file, "--score", "acuracy"]) == 2
-    assert "accuracy" in capsys.readouterr().err
+def test_an_unknown_column_is_named(file: str, cli: Any) -> None:
+    assert "accuracy" in cli(["table", "from-csv", file, "--score", "acuracy"], 2)
 
 
-def test_fetch_lists_the_data_sets(empty: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["fetch", "--list"]) == 0
-    out = capsys.readouterr().out
+def test_fetch_lists_the_data_sets(empty: Path, cli: Any) -> None:
+    out = cli(["fetch", "--list"])
     assert [line.split()[0] for line in out.splitlines()[1:-1]] == catalogue.datasets()
     assert out.endswith(f"folder: {empty}\n")

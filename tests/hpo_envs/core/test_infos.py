@@ -48,18 +48,12 @@ def test_what_is_scattered_keeps_its_type() -> None:
 
 
 READERS: list[Callable[[infos.MaskedInfo], Any]] = [
-    lambda info: info["action_mask"],
-    lambda info: info.get("action_mask"),
-    lambda info: dict(info)["action_mask"],
-    lambda info: {**info}["action_mask"],
-    lambda info: (info | {"b": 1})["action_mask"],
-    lambda info: info.copy()["action_mask"],
-    lambda info: dict(info.items())["action_mask"],
-    lambda info: [*info.values()][1],
-    lambda info: copy.copy(info)["action_mask"],
-    lambda info: pickle.loads(pickle.dumps(info))["action_mask"],
-    lambda info: info.pop("action_mask"),
-]
+    lambda info: info["action_mask"], lambda info: info.get("action_mask"), lambda info: dict(info)["action_mask"],
+    lambda info: {**info}["action_mask"], lambda info: (info | {"b": 1})["action_mask"],
+    lambda info: info.copy()["action_mask"], lambda info: dict(info.items())["action_mask"],
+    lambda info: [*info.values()][1], lambda info: copy.copy(info)["action_mask"],
+    lambda info: pickle.loads(pickle.dumps(info))["action_mask"], lambda info: info.pop("action_mask"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("read", READERS)

@@ -12,6 +12,7 @@ import pytest
 
 from hpo_envs.benchmarks import run
 from hpo_envs.integrations.hpob import DESIGNS, FILES, HPOB
+from tests.helpers import rejects
 
 SEEDS = [f"test{i}" for i in range(5)]
 
@@ -74,13 +75,10 @@ def test_what_is_not_there(tmp_path: Path) -> None:
     hpob = HPOB(written(tmp_path))
     (tmp_path / FILES["train"]).rename(tmp_path / "aside")
     assert len(HPOB(tmp_path).table("4796", "3918")) == 30  # of the test part
-    with pytest.raises(FileNotFoundError, match=FILES["train"]):
-        HPOB(tmp_path).table("4796", "3")
+    rejects(FILES["train"], HPOB(tmp_path).table, "4796", "3", error=FileNotFoundError)
     (tmp_path / "aside").rename(tmp_path / FILES["train"])
-    with pytest.raises(ValueError, match="space and data set must be a task of HPO-B v3, got '4796' and '7'"):
-        hpob.table("4796", "7")
-    with pytest.raises(ValueError, match="initial designs must be those of a test task, got '5527' and '3'"):
-        hpob.designs("5527", "3")
+    rejects("space and data set must be a task of HPO-B v3, got '4796' and '7'", hpob.table, "4796", "7")
+    rejects("initial designs must be those of a test task, got '5527' and '3'", hpob.designs, "5527", "3")
     with pytest.raises(ValueError, match="version must be one of v2, v3, got 'v9'"):
         HPOB(tmp_path, "v9")  # type: ignore[arg-type]
 

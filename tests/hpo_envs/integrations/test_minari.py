@@ -13,6 +13,7 @@ import hpo_envs
 from hpo_envs.benchmarks import run
 from hpo_envs.benchmarks.runs.episodes import seeds_of
 from hpo_envs.tables import user
+from tests.helpers import rejects
 
 
 @pytest.fixture
@@ -93,20 +94,16 @@ def test_non_dataset(minari: Any) -> None:
     runs = run("random", "NMTHPO-zhen-v0", [0, 1], budget=3)
     with pytest.raises(ValueError, match="seed 0 must give reward"):
         to_minari([dataclasses.replace(runs[0], rewards=runs[0].rewards + 1.0)], "hpo/wrong-v0")
-    with pytest.raises(ValueError, match="runs must not be empty"):
-        to_minari([], "hpo/none-v0")
+    rejects("runs must not be empty", to_minari, [], "hpo/none-v0")
     with pytest.raises(ValueError, match="the table must be 0000 as in the runs"):
         to_minari([dataclasses.replace(runs[0], header={**runs[0].header, "sha256": "0000"})], "hpo/wrong-v0")
     other = run("random", "NMTHPO-ruen-v0", [0], budget=3)
     with pytest.raises(ValueError, match="runs must share their env, got 'NMTHPO-zhen-v0' and 'NMTHPO-ruen-v0'"):
         to_minari([*runs, *other], "hpo/wrong-v0")
     several = run("random", "NMTHPO-zhen-mo-v0", [0], budget=2)
-    with pytest.raises(ValueError, match="runs must have one objective, got bleu, decoding_seconds"):
-        to_minari(several, "hpo/wrong-v0")
+    rejects("runs must have one objective, got bleu, decoding_seconds", to_minari, several, "hpo/wrong-v0")
     cells = run("random", "NASBenchNLP-cell-v0", [0], budget=2)
-    with pytest.raises(ValueError, match="runs must have one entry per step, got NASBenchNLP-cell-v0"):
-        to_minari(cells, "hpo/wrong-v0")
+    rejects("runs must have one entry per step, got NASBenchNLP-cell-v0", to_minari, cells, "hpo/wrong-v0")
     batches = run("bts", "FIESTA-tdsa8-v0", [0], budget=64, env_kwargs={"batch_size": 8})
-    with pytest.raises(ValueError, match="runs must have one entry per step, got seed 0"):
-        to_minari(batches, "hpo/wrong-v0")
+    rejects("runs must have one entry per step, got seed 0", to_minari, batches, "hpo/wrong-v0")
     assert "hpo/wrong-v0" not in minari.list_local_datasets()

@@ -11,6 +11,7 @@ import pytest
 from hpo_envs.benchmarks import run
 from hpo_envs.integrations.syne_tune import LEVEL, SECONDS, from_blackbox, to_backend, to_blackbox
 from hpo_envs.tables import store, user
+from tests.helpers import rejects
 
 
 @pytest.fixture
@@ -120,8 +121,7 @@ def test_repeats_are_seeds_and_gaps_are_filled(spaces: Any) -> None:
 
 
 def test_tables_that_are_no_blackbox(spaces: Any) -> None:
-    with pytest.raises(ValueError, match="table must have hyperparameters"):
-        to_blackbox(store.load("fiesta/tdsa8"))
+    rejects("table must have hyperparameters", to_blackbox, store.load("fiesta/tdsa8"))
 
 
 @pytest.mark.parametrize("name", ["charhpo/inflection-alb-transformer", "nmthpo/soen", "nmtlc/ruen", "user/example"])
@@ -213,7 +213,5 @@ def test_there_and_back(spaces: Any) -> None:
 def test_what_it_cannot_know_must_be_said(spaces: Any) -> None:
     with pytest.raises(ValueError, match="goal of y must be max or min, got none: its name does not say"):
         from_blackbox(tabular(spaces, ("y", "z")), "bb")
-    with pytest.raises(ValueError, match="score and cost must be of .*, got 'x'"):
-        from_blackbox(tabular(spaces), "bb", score="x")
-    with pytest.raises(ValueError, match="blackbox must list its configurations .*, got object"):
-        from_blackbox(object())
+    rejects("score and cost must be of .*, got 'x'", from_blackbox, tabular(spaces), "bb", score="x")
+    rejects("blackbox must list its configurations .*, got object", from_blackbox, object())

@@ -9,6 +9,7 @@ import pytest
 from hpo_envs.benchmarks.runs.journal import Journal
 from hpo_envs.benchmarks.study.store import code_of
 from hpo_envs.tuning.record import NAME, SearchRecord, apart, folders, runs_of
+from tests.helpers import rejects
 
 pytestmark = pytest.mark.hostile
 
@@ -73,8 +74,7 @@ ENDED |= {"spent": 1.0, "cost": 1.0, "seconds": 1.0, "started": 1.0, "worker": "
 def test_records_that_no_search_writes_are_rejected(change: dict[str, Any], tmp_path: Path) -> None:
     SearchRecord(tmp_path, HEADER).begin(1, {})
     Journal(tmp_path / NAME).append(change if "action" in change else ENDED | change)
-    with pytest.raises(ValueError, match=f"{NAME}, line 3: must be a valid record at this place, got "):
-        SearchRecord(tmp_path)
+    rejects(f"{NAME}, line 3: must be a valid record at this place, got ", SearchRecord, tmp_path)
 
 
 @pytest.mark.parametrize("change", [{"what": "begun"}, {"budget": "x"}, {"run": 3}, {"objectives": 3}, {"seed": "x"}])
@@ -90,8 +90,7 @@ def test_header_that_no_search_writes_is_rejected(change: dict[str, Any], tmp_pa
 def test_emptied_record_is_rejected(tmp_path: Path) -> None:
     SearchRecord(tmp_path, HEADER).begin(1, {})
     (tmp_path / NAME).write_bytes(b"")
-    with pytest.raises(ValueError, match=f"{NAME} must begin with a whole record, .* delete it"):
-        SearchRecord(tmp_path, HEADER)
+    rejects(f"{NAME} must begin with a whole record, .* delete it", SearchRecord, tmp_path, HEADER)
 
 
 def test_turns_of_several_processes_are_one_journal(tmp_path: Path) -> None:
@@ -100,14 +99,12 @@ def test_turns_of_several_processes_are_one_journal(tmp_path: Path) -> None:
     assert other.follow() == [(0, False)]
     other.take(0, "b")
     other.begin(2, {"x": 2}, owner="b")
-    with pytest.raises(ValueError, match="must have one writer, got changes"):
-        one.begin(2, {})
+    rejects("must have one writer, got changes", one.begin, 2, {})
     assert (one.follow(), one.evaluations[0].owner) == ([(1, False)], "b")
     ended(one, 1, 2.0)
     assert other.follow() == [(1, True)]
     assert other.evaluations == one.evaluations == SearchRecord(tmp_path).evaluations
-    with pytest.raises(ValueError, match="must continue with a valid record"):
-        one.take(1, "c")
+    rejects("must continue with a valid record", one.take, 1, "c")
 
 
 def test_another_search_is_rejected_larger_budget_is_not(tmp_path: Path) -> None:
@@ -125,12 +122,10 @@ def test_another_search_is_rejected_larger_budget_is_not(tmp_path: Path) -> None
         SearchRecord(tmp_path / "space", {**HEADER, "space": [x, {**y, "high": 2.0}]})
     assert "'x'" not in str(refused.value)
     other = {**HEADER, "run": {**HEADER["run"], "versions": {"numpy": "0.1"}}}
-    with pytest.raises(ValueError, match=r"has versions numpy None, got '0.1'. .* start another search within it"):
-        SearchRecord(tmp_path, other)
+    rejects(r"has versions numpy None, got '0.1'. .* start another search within it", SearchRecord, tmp_path, other)
     assert apart(tmp_path, HEADER) == (tmp_path, HEADER)
     assert apart(tmp_path, other) == (tmp_path / (code := code_of(other["run"])), {**other, "code": code})
-    with pytest.raises(FileNotFoundError, match=f"folder must hold {NAME}"):
-        SearchRecord(tmp_path / "none")
+    rejects(f"folder must hold {NAME}", SearchRecord, tmp_path / "none", error=FileNotFoundError)
 
 
 def test_searches_are_runs(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from hpo_envs.benchmarks.report import sentences
 from hpo_envs.benchmarks.runs import limits
 from hpo_envs.commands.main import main
 from hpo_envs.tuning import record, tune
-from tests.helpers import ROOT
+from tests.helpers import ROOT, rejects
 from tests.hpo_envs.tuning import helpers
 
 
@@ -94,8 +94,7 @@ def test_folder_is_of_one_search_at_time(tmp_path: Path) -> None:
     ) as other:
         assert other.stdout is not None
         assert other.stdout.readline() == "held\n"
-        with pytest.raises(ValueError, match="out must be a folder that no other process tunes in"):
-            tune(helpers.train, helpers.SPACE, out=tmp_path)
+        rejects("out must be a folder that no other process tunes in", tune, helpers.train, helpers.SPACE, out=tmp_path)
         other.communicate("\n")
 
 
@@ -158,8 +157,7 @@ def test_changed_function_is_rejected_or_kept_apart(tmp_path: Path, monkeypatch:
     ],
 )
 def test_wrong_arguments_are_named(given: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        tune(helpers.train, helpers.SPACE, **given)
+    rejects(message, tune, helpers.train, helpers.SPACE, **given)
 
 
 def test_regret_is_of_what_user_knows_and_else_scores_are_raw(tmp_path: Path) -> None:
@@ -329,18 +327,16 @@ def test_record_that_no_search_writes_is_refused_before_it_is_written(tmp_path: 
     tune(helpers.train, helpers.SPACE, budget=3, out=tmp_path, progress=False)
     search = record.SearchRecord(tmp_path)
     before = (tmp_path / record.NAME).read_bytes()
-    with pytest.raises(ValueError, match="must continue with a valid record, got .*: nothing was added"):
-        search.end(1, status="ok", rewards=[1.0])
+    rejects("must continue with a valid record, got .*: nothing was added", search.end, 1, status="ok", rewards=[1.0])
     assert (tmp_path / record.NAME).read_bytes() == before
     (tmp_path / record.NAME).write_bytes(before[:-9] + b"?" + before[-8:])
     assert (main(["tune", "--salvage", str(tmp_path)]), len(record.SearchRecord(tmp_path).ended)) == (0, 2)
 
 
-def test_result_is_shown_although_function_replaces_output(tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
+def test_result_is_shown_although_function_replaces_output(tmp_path: Path, monkeypatch: Any, cli: Any) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     code = "import sys\ndef silent(config):\n    sys.stdout = None\n    return config['x']\n"
     (tmp_path / "replaces_output.py").write_text(code, encoding="utf-8")
     (tmp_path / "space.toml").write_text("x = { low = 0.0, high = 1.0 }", encoding="utf-8")
-    assert main(["tune", "replaces_output:silent", "--space", "space.toml", "--budget", "2"]) == 0
-    assert "2 evaluations" in capsys.readouterr().out
+    assert "2 evaluations" in cli(["tune", "replaces_output:silent", "--space", "space.toml", "--budget", "2"])

@@ -73,10 +73,9 @@ def charts_of(text: str) -> Any:
     return json.loads(gzip.decompress(base64.b64decode(packed)))["charts"]
 
 
-def test_page_has_best_configuration_first(tuned: Tuned, capsys: pytest.CaptureFixture[str]) -> None:
+def test_page_has_best_configuration_first(tuned: Tuned, cli: Any) -> None:
     assert tuned.folder is not None
-    assert main(["report", str(tuned.folder)]) == 0
-    assert f"page: {tuned.folder / 'report.html'}" in capsys.readouterr().out
+    assert f"page: {tuned.folder / 'report.html'}" in cli(["report", str(tuned.folder)])
     text = (tuned.folder / "report.html").read_text(encoding="utf-8")
     shown = re.findall(r"<pre><code>(.*?)</code></pre>", text, re.DOTALL)
     assert ast.literal_eval(html.unescape(shown[0])) == tuned.best_config
@@ -108,26 +107,21 @@ def test_loaded_search_is_what_tune_returned(tuned: Tuned) -> None:
         hpo_envs.load(tuned.folder / "none")
 
 
-def test_commands_accept_search(tuned: Tuned, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["importance", str(tuned.folder), "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+def test_commands_accept_search(tuned: Tuned, cli: Any) -> None:
+    found = json.loads(cli(["importance", str(tuned.folder), "--json"]))
     assert (found["metric"], found["runs"]) == ("score", 8)
     assert {record["what"] for record in found["main"]} <= {"x", "kind", "depth"}
-    assert main(["describe", str(tuned.folder), "--json"]) == 0
-    facts = json.loads(capsys.readouterr().out)
+    facts = json.loads(cli(["describe", str(tuned.folder), "--json"]))
     assert [*facts][:2] == ["best", "metrics"]
     assert (facts["best"], facts["evaluations"], facts["failed"]) == (tuned.best_config, 8, 0)
-    assert main(["describe", str(tuned.folder)]) == 0
-    assert capsys.readouterr().out.startswith("best        {")
+    assert cli(["describe", str(tuned.folder)]).startswith("best        {")
 
 
-def test_numbers_that_are_few_or_say_little(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_numbers_that_are_few_or_say_little(tmp_path: Path, cli: Any) -> None:
     given: dict[str, Any] = {"agent": "random", "progress": False, "out": tmp_path}
     tune(lambda config: hash(config["x"]) % 7, {"x": (0.0, 1.0), "unused": [None, 1]}, budget=20, **given)
-    assert main(["importance", str(tmp_path)]) == 0
-    assert "do not rely on these shares" in capsys.readouterr().out
-    assert main(["describe", str(tmp_path)]) == 0
-    assert re.search("^workers +1$", capsys.readouterr().out, re.MULTILINE)
+    assert "do not rely on these shares" in cli(["importance", str(tmp_path)])
+    assert re.search("^workers +1$", cli(["describe", str(tmp_path)]), re.MULTILINE)
     assert "<td>None</td>" in hpo_envs.load(tmp_path).report().read_text(encoding="utf-8")
 
 
@@ -138,7 +132,7 @@ def test_importance_of_many_evaluations_is_from_sample(tmp_path: Path) -> None:
     assert re.search(r'scope="row">y</th><td[^>]*>0\.9', page)
 
 
-def test_page_and_result_of_running_search(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_page_and_result_of_running_search(tmp_path: Path, cli: Any) -> None:
     tune(helpers.train, helpers.SPACE, agent="random", budget=2, progress=False, out=tmp_path)
     journal = tmp_path / NAME
     journal.write_bytes(b"".join(journal.read_bytes().splitlines(keepends=True)[:-1]))
@@ -149,11 +143,10 @@ def test_page_and_result_of_running_search(tmp_path: Path, capsys: pytest.Captur
     (chart,) = charts_of(page.render(left))["timeline"]
     assert [bar[3] for bar in chart["bars"]] == ["evaluations", "running"]
     assert 0.0 < chart["x"][1] < 100.0
-    assert main(["importance", str(tmp_path)]) == 2
-    assert "source must be a search with at least two scores, got 1 in " in capsys.readouterr().err
+    assert "source must be a search with at least two scores, got 1 in " in cli(["importance", str(tmp_path)], 2)
 
 
-def test_failures_and_fronts_are_on_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_failures_and_fronts_are_on_page(tmp_path: Path, cli: Any) -> None:
     def both(config: Any) -> dict[str, float]:
         if config["x"] > 0.8:
             raise MemoryError("<out of memory>")
@@ -179,8 +172,7 @@ def test_failures_and_fronts_are_on_page(tmp_path: Path, capsys: pytest.CaptureF
     with pytest.raises(ValueError, match="best must be of a search with one objective, got a, b: use .pareto"):
         _ = tuned.best
     assert f"{5 - failed} on the Pareto front" in repr(tuned)
-    assert main(["describe", str(tmp_path), "--json"]) == 0
-    facts = json.loads(capsys.readouterr().out)
+    facts = json.loads(cli(["describe", str(tmp_path), "--json"]))
     assert (facts["best"], facts["pareto"]) == (None, 5 - failed)
 
 

@@ -15,7 +15,7 @@ import hpo_envs.wrappers as scalar
 import hpo_envs.wrappers.vector as vector
 from hpo_envs.tables import store
 from hpo_envs.testing.rules import same
-from tests.helpers import started
+from tests.helpers import rejects, started
 
 Wrap = Callable[[Any], Any]
 BOTH: dict[str, tuple[Wrap, Wrap]] = {
@@ -52,15 +52,11 @@ def test_gymnasium_checker_accepts_wrapped_environment(name: str, spec_id: str) 
 
 def test_wrappers_reject_what_they_cannot_wrap() -> None:
     mo = gym.make("NMTHPO-zhen-mo-v0")
-    with pytest.raises(ValueError, match="one objective"):
-        scalar.NormalisedReward(mo)
+    rejects("one objective", scalar.NormalisedReward, mo)
     grid = gym.make("NMTHPO-v0")
-    with pytest.raises(ValueError, match="a row per action"):
-        scalar.ContinuousAction(grid)
-    with pytest.raises(ValueError, match="length must be an int >= 1, got 0"):
-        scalar.HistoryObservation(grid, 0)
-    with pytest.raises(ValueError, match="price must be a finite number >= 0, got -1"):
-        scalar.CostAwareReward(grid, -1)
+    rejects("a row per action", scalar.ContinuousAction, grid)
+    rejects("length must be an int >= 1, got 0", scalar.HistoryObservation, grid, 0)
+    rejects("price must be a finite number >= 0, got -1", scalar.CostAwareReward, grid, -1)
 
 
 @pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
@@ -187,8 +183,7 @@ def test_invalid_actions_of_wrappers_are_rejected_and_those_beyond_bound_set_to_
     envs = started(vector.ContinuousAction(gym.make_vec("NMTHPO-zhen-v0", num_envs=1)))
     for action in (np.zeros(5), "x", np.full(6, np.nan)):
         for step, each in ((env.step, action), (envs.step, np.asarray(action)[None])):
-            with pytest.raises(ValueError, match=r"actions must be numbers of shape \(1, 6\)"):
-                step(each)
+            rejects(r"actions must be numbers of shape \(1, 6\)", step, each)
     inside, outside = env.step(np.full(6, 1.0)), env.step(np.full(6, 2.0))
     assert (inside[4]["config"], inside[4]["clipped"], outside[4]["clipped"]) == (outside[4]["config"], False, True)
     assert [envs.step(np.full((1, 6), x))[4]["clipped"].tolist() for x in (1.0, -3.0)] == [[False], [True]]
@@ -212,8 +207,7 @@ def test_flat_actions_are_those_of_several_parts(spec_id: str) -> None:
         assert theirs[1] == ours[1] == batch[1][0]
         if "action_mask" not in info:
             assert not hasattr(many, "action_masks")
-            with pytest.raises(AttributeError, match="action_masks"):
-                flat.get_wrapper_attr("action_masks")
+            rejects("action_masks", flat.get_wrapper_attr, "action_masks", error=AttributeError)
             continue
         mask, starts = theirs[4]["action_mask"], np.cumsum(sizes) - sizes
         useful = [
@@ -229,7 +223,5 @@ def test_masks_of_rows_are_none_of_points() -> None:
     assert "action_mask" not in env.reset(seed=0)[1]
     assert "action_mask" not in envs.reset(seed=0)[1]
     assert not hasattr(envs, "action_masks")
-    with pytest.raises(AttributeError, match="no useful mask"):
-        env.get_wrapper_attr("action_masks")
-    with pytest.raises(ValueError, match="env must have actions of several parts"):
-        scalar.FlattenAction(gym.make("NMTHPO-zhen-v0"))
+    rejects("no useful mask", env.get_wrapper_attr, "action_masks", error=AttributeError)
+    rejects("env must have actions of several parts", scalar.FlattenAction, gym.make("NMTHPO-zhen-v0"))

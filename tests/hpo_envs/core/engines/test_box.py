@@ -13,7 +13,7 @@ from hpo_envs.core.engines.box.params import WITHOUT_BUDGET, BoxFunction, BoxPar
 from hpo_envs.core.engines.box.scalar import BoxEnv
 from hpo_envs.tables.table import Hyperparameter, Metric, Provenance, Table
 from hpo_envs.testing import batches
-from tests.helpers import started
+from tests.helpers import rejects, started
 
 SPACE = (Hyperparameter("x", "int", 0, 10), Hyperparameter("shape", "categorical", 0, 1, values=("round", "flat")))
 METRICS = (
@@ -71,14 +71,9 @@ def test_an_episode_on_a_box_equals_one_by_hand() -> None:
     assert (reward, terminated, truncated) == (11.0, False, False)
     assert observation == pytest.approx([0.2, -0.5, 11, 1, 11, 1, 2 / 3])
     assert info == {
-        "cost": 1.0,
-        "metrics": {"height": 11.0, "loss": 0.0, "duration": 6.0},
-        "held_out": {"height": 5.0},
-        "config": {"x": 6, "shape": "round"},
-        "status": "ok",
-        "status_code": 0,
-        "clipped": False,
-    }
+        "cost": 1.0, "metrics": {"height": 11.0, "loss": 0.0, "duration": 6.0}, "held_out": {"height": 5.0},
+        "config": {"x": 6, "shape": "round"}, "status": "ok", "status_code": 0, "clipped": False,
+    }  # fmt: skip
     observation, *_, info = env.step([-1.0, 1.0])
     assert (observation, info["config"]) == (pytest.approx([-1, 1, 5, 1, 11, 1, 1 / 3]), {"x": 0, "shape": "flat"})
     assert env.step([0.0, 0.0])[2]
@@ -109,8 +104,7 @@ def test_batched_form_keeps(kwargs: dict[str, Any], rule: str) -> None:
 
 def test_actions_outside_box_are_rejected() -> None:
     envs = started(BoxVectorEnv(2, params()))
-    with pytest.raises(ValueError, match=r"actions must be numbers of shape \(2, 2\) without NaN"):
-        envs.step(np.full((2, 2), np.nan))
+    rejects(r"actions must be numbers of shape \(2, 2\) without NaN", envs.step, np.full((2, 2), np.nan))
     assert envs.action_of({"x": 5}) == pytest.approx([0.0, 0.5])
 
 
@@ -143,5 +137,4 @@ def test_cost_has_name_and_unit() -> None:
     ],
 )
 def test_invalid_arguments_are_rejected(kwargs: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        params(**kwargs)
+    rejects(message, params, **kwargs)

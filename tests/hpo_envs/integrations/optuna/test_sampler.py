@@ -16,7 +16,7 @@ from hpo_envs.agents import Problem
 optuna = pytest.importorskip("optuna", reason="extra optuna is not installed")
 suites = pytest.importorskip("optuna.testing.pytest_samplers", reason="this Optuna has no sampler tests to offer")
 from hpo_envs.integrations.optuna.sampler import AgentSampler  # noqa: E402
-from tests.helpers import WIDE  # noqa: E402
+from tests.helpers import WIDE, rejects  # noqa: E402
 
 optuna.logging.set_verbosity(optuna.logging.WARNING)
 
@@ -215,15 +215,11 @@ def test_suggestions_keep_steps_scales_and_choices(name: str) -> None:
 
 
 def test_wrong_agents_are_named() -> None:
-    with pytest.raises(ValueError, match="agent must work on featured rows or boxes, got 'ttts', which works on arms"):
-        AgentSampler("ttts")
-    with pytest.raises(ValueError, match="agent must be one of .* did you mean 'bo"):
-        AgentSampler("boo")
-    with pytest.raises(ValueError, match="candidates must be an int >= 2, got 1"):
-        AgentSampler(candidates=1)
+    rejects("agent must work on featured rows or boxes, got 'ttts', which works on arms", AgentSampler, "ttts")
+    rejects("agent must be one of .* did you mean 'bo", AgentSampler, "boo")
+    rejects("candidates must be an int >= 2, got 1", AgentSampler, candidates=1)
     study = optuna.create_study(directions=["minimize"] * 3, sampler=AgentSampler("bo"))
-    with pytest.raises(ValueError, match="objectives must be at most 2 for AgentSampler, got 3"):
-        study.ask()
+    rejects("objectives must be at most 2 for AgentSampler, got 3", study.ask)
     study = optuna.create_study(sampler=AgentSampler("bo-ehvi-rbf"))
     with pytest.raises(ValueError, match="agent must work on one objective for this study, got 'bo-ehvi-rbf'"):
         study.ask({"x": optuna.distributions.FloatDistribution(0, 1)})

@@ -14,7 +14,7 @@ import pytest
 from hpo_envs.commands.main import main
 from hpo_envs.tuning import Search, load, tune
 from hpo_envs.tuning.execution import membership
-from tests.helpers import ROOT, WIDE
+from tests.helpers import ROOT, WIDE, rejects
 from tests.hpo_envs.tuning import helpers
 
 PROCESSES = 8 if WIDE else 4
@@ -100,8 +100,7 @@ def test_process_that_was_thought_dead_does_not_evaluate_twice(tmp_path: Path, m
     given: dict[str, Any] = {"space": {"x": (0.0, 1.0)}, "out": tmp_path, "budget": 4, "join": True}
     with Search(**given) as one, Search(**given) as other:
         trial = one.ask()
-        with pytest.raises(ValueError, match="no other process tunes in, or join=True"):
-            Search({"x": (0.0, 1.0)}, out=tmp_path, budget=4)
+        rejects("no other process tunes in, or join=True", Search, {"x": (0.0, 1.0)}, out=tmp_path, budget=4)
         monkeypatch.setattr(membership, "lives", lambda folder, name: False)
         again = other.ask()
         assert (again.number, again.config) == (trial.number, trial.config)
@@ -154,8 +153,7 @@ def test_search_with_other_code_or_agent_is_not_joined(tmp_path: Path, monkeypat
     assert main(["tune", "--join", str(out)]) == 2
     with pytest.raises(ValueError, match="join must be False for agents that plan alone or pause trainings"):
         tune(helpers.epochs, helpers.SPACE, agent="asha", epochs=9, out=tmp_path / "new", join=True)
-    with pytest.raises(ValueError, match="out must be a folder that the processes share"):
-        Search(helpers.SPACE, join=True)
+    rejects("out must be a folder that the processes share", Search, helpers.SPACE, join=True)
     assert len(load(out)) == 1
 
 

@@ -23,7 +23,7 @@ def program(folder: Path, body: str, arguments: str = "{x}", **given: Any) -> Pr
     return Program(f"{sys.executable} {script} {arguments}", **given)
 
 
-def test_program_is_tuned_and_resumed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_program_is_tuned_and_resumed(tmp_path: Path, cli: Any) -> None:
     body = "print('log'); print(json.dumps({'loss': float(sys.argv[1]), 'given': len(sys.argv)})); print('end')"
     command = f"{sys.executable} {tmp_path / 'script.py'} {{x}} --kind {{kind}} --depth={{depth}} --depth {{depth}}"
     program(tmp_path, body)
@@ -38,11 +38,10 @@ def test_program_is_tuned_and_resumed(tmp_path: Path, capsys: pytest.CaptureFixt
     assert (len(tuned), [e.metrics["loss"] for e in tuned]) == (6, [e.config["x"] for e in tuned])
     assert {(e.config["kind"], e.metrics["given"]) for e in tuned} == {("a", 7.0), ("b", 4.0)}
     assert f"6 evaluations of {command} by auto" in capsys.readouterr().out
-    assert main(["tune", "--command", command, *given, "--budget", "9", "--confirm", "1"]) == 0
-    assert f", 2 evaluations, at {load(out).recommended.config}\n" in capsys.readouterr().out
+    said = cli(["tune", "--command", command, *given, "--budget", "9", "--confirm", "1"])
+    assert f", 2 evaluations, at {load(out).recommended.config}\n" in said
     program(tmp_path, body.replace("'end'", "'changed'"))
-    assert main(["tune", "--command", command, *given, "--budget", "10"]) == 2
-    assert "script.py" in capsys.readouterr().err
+    assert "script.py" in cli(["tune", "--command", command, *given, "--budget", "10"], 2)
 
 
 @pytest.mark.parametrize(

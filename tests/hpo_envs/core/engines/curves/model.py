@@ -242,31 +242,23 @@ class Model:
 
 
 SETTINGS: dict[str, Model] = {
-    "plain": Model(ONE, budget=12.0),
-    "repeats": Model(THREE, budget=12.0),
-    "all": Model(THREE, budget=None),
-    "auto": Model(ONE, budget="auto"),
-    "auto evaluations": Model(ONE, budget="auto", cost="evaluations", held_out=()),
+    "plain": Model(ONE, budget=12.0), "repeats": Model(THREE, budget=12.0), "all": Model(THREE, budget=None),
+    "auto": Model(ONE, budget="auto"), "auto evaluations": Model(ONE, budget="auto", cost="evaluations", held_out=()),
     "evaluations": Model(THREE, budget=6, cost="evaluations"),
     "all evaluations": Model(ONE, budget=None, cost="evaluations", levels=3),
-    "epochs": Model(THREE, budget=41, cost="epochs"),
-    "seconds": Model(ONE, budget=12.0, cost="seconds"),
-    "s": Model(ONE, budget=12.0, cost="s"),
-    "three levels": Model(THREE, budget=15.0, levels=3),
-    "one level": Model(THREE, budget=None, levels=1),
-    "many levels": Model(ONE, budget=12.0, levels=99),
+    "epochs": Model(THREE, budget=41, cost="epochs"), "seconds": Model(ONE, budget=12.0, cost="seconds"),
+    "s": Model(ONE, budget=12.0, cost="s"), "three levels": Model(THREE, budget=15.0, levels=3),
+    "one level": Model(THREE, budget=None, levels=1), "many levels": Model(ONE, budget=12.0, levels=99),
     "released": Model(THREE, budget=12.0, variant="released"),
     "released epochs": Model(ONE, budget=31.0, variant="released", cost="epochs"),
     "vector": Model(THREE, ("accuracy", "loss"), budget=12.0),
     "vector of one": Model(ONE, ("accuracy",), (), budget=12.0),
-    "accuracy": Model(THREE, "accuracy", ("loss", "test"), budget=None),
-    "late": Model(LATE, budget=None),
-    "bare": Model(BARE, budget=12.0, held_out=()),
-    "workers": Model(THREE, budget=14.0, workers=3),
+    "accuracy": Model(THREE, "accuracy", ("loss", "test"), budget=None), "late": Model(LATE, budget=None),
+    "bare": Model(BARE, budget=12.0, held_out=()), "workers": Model(THREE, budget=14.0, workers=3),
     "many workers": Model(ONE, budget=14.0, workers=9),
     "workers evaluations": Model(THREE, budget=9, workers=2, cost="evaluations"),
     "workers vector": Model(THREE, ("loss", "accuracy"), budget=None, workers=2, levels=3),
-}
+}  # fmt: skip
 
 
 def arguments(setting: str) -> dict[str, Any]:

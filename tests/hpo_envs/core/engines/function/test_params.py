@@ -11,6 +11,7 @@ from hpo_envs.benchmarks.analysis import regret
 from hpo_envs.core.engines.function.params import EACH, FEWEST, FunctionParams, metrics_of
 from hpo_envs.families import registry
 from hpo_envs.families.function import example
+from tests.helpers import rejects
 
 SPACE = {"x": (0.0, 1.0), "layers": (1, 4), "opt": ["a", "b"]}
 
@@ -78,17 +79,13 @@ def test_budget_has_unit_of_its_own() -> None:
     ],
 )
 def test_wrong_arguments_are_named(kwargs: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        params(**kwargs)
+    rejects(message, params, **kwargs)
 
 
 def test_trainings_need_their_form() -> None:
-    with pytest.raises(ValueError, match="function must return its score"):
-        FunctionParams.of(example.train_epochs, SPACE)
-    with pytest.raises(ValueError, match="epochs must be an int >= 1, got 0"):
-        FunctionParams.of(example.train_epochs, SPACE, epochs=0)
-    with pytest.raises(ValueError, match="actions must be 'candidates' for"):
-        FunctionParams.of(example.train_epochs, SPACE, epochs=2, actions="box")
+    rejects("function must return its score", FunctionParams.of, example.train_epochs, SPACE)
+    rejects("epochs must be an int >= 1, got 0", FunctionParams.of, example.train_epochs, SPACE, epochs=0)
+    rejects("actions must be 'candidates' for", FunctionParams.of, example.train_epochs, SPACE, epochs=2, actions="box")
 
 
 def test_metrics_have_goals_and_bounds() -> None:
@@ -118,7 +115,6 @@ def test_runs_on_function_have_regret_where_its_scale_is_given(env_id: str) -> N
 
 
 def test_arguments_of_other_family_are_rejected() -> None:
-    with pytest.raises(TypeError, match="no argument 'epochs'"):
-        gym.make("FunctionHPO-v0", function=score, space=SPACE, epochs=3)
+    rejects("no argument 'epochs'", gym.make, "FunctionHPO-v0", function=score, space=SPACE, epochs=3, error=TypeError)
     with pytest.raises(TypeError, match="missing 2 required positional arguments: 'function' and 'space'"):
         gym.make("FunctionHPO-v0")
