@@ -29,17 +29,11 @@ class Broken:
 @pytest.mark.parametrize(
     ("value", "told"),
     [
-        (10**5000, "<int>"),
-        ([1], r"\[1\]"),
-        ({}, "{}"),
-        (None, "None"),
-        (np.ma.masked, "masked"),
-        (Broken(), "<Broken>"),
-        ("x" * 99, "'x{76}..."),
-        ("secnds", "'secnds', did you mean 'seconds'\\?"),
+        (10**5000, "<int>"), ([1], r"\[1\]"), ({}, "{}"), (None, "None"), (np.ma.masked, "masked"),
+        (Broken(), "<Broken>"), ("x" * 99, "'x{76}..."), ("secnds", "'secnds', did you mean 'seconds'\\?"),
     ],
     ids=["int", "list", "dict", "None", "masked", "broken", "long", "near"],
-)
+)  # fmt: skip
 def test_others_are_rejected_with_what_they_are(value: Any, told: str) -> None:
     with pytest.raises(ValueError, match=f"^cost must be one of evaluations, seconds or so, got {told}$"):
         one_of("cost", value, ["evaluations", "seconds"], " or so")

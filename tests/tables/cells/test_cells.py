@@ -16,6 +16,7 @@ from hpo_envs.tables.cells.generate import HIDDEN
 from hpo_envs.tables.cells.grammar import END
 from hpo_envs.tables.cells.probe import PROBE_NAMES, probe
 from hpo_envs.tables.cells.recipe import Cell
+from tests.helpers import rejects
 from tests.tables.cells.helpers import SEEDS, drawn
 
 
@@ -105,8 +106,7 @@ def test_forward_is_gru_of_textbook() -> None:
     r, z = (1 / (1 + np.exp(-(x @ w + h @ u + b))) for w, u, b in ((wr, ur, br), (wz, uz, bz)))
     expected = z * h + (1 - z) * np.tanh(x @ wh + (r * h) @ uh + bh)
     assert np.allclose(cells.forward(cell, weights, x, [h])[0], expected)
-    with pytest.raises(ValueError, match="states must be 1 arrays"):
-        cells.forward(cell, weights, x, [h, h])
+    rejects("states must be 1 arrays", cells.forward, cell, weights, x, [h, h])
 
 
 def test_forward_of_every_operation() -> None:
@@ -141,8 +141,7 @@ def test_rows_of_table_of_cells_are_graphs() -> None:
     table = store.load("nasbenchnlp/wikitext2")
     key = table.keys[4].partition("#")[0]
     assert set(table.graph(4).edges) == set(cells.graph(cells.Cell.from_text(key)).edges)
-    with pytest.raises(ValueError, match="rows of nmthpo/zhen must be cells"):
-        store.load("nmthpo/zhen").graph(0)
+    rejects("rows of nmthpo/zhen must be cells", store.load("nmthpo/zhen").graph, 0)
 
 
 def make(**kwargs: Any) -> Any:
@@ -155,13 +154,11 @@ def test_mutation_is_valid_other_cell_and_seeded() -> None:
     a, b = (problem.mutate(first, np.random.default_rng(1)) for _ in range(2))
     assert np.array_equal(a, b)
     assert cells.key(cells.cell_of(a)) != cells.key(cells.cell_of(first))
-    with pytest.raises(ValueError, match=r"actions must be ints of shape \(steps, 4\)"):
-        cells.cell_of(np.zeros(4, int))
+    rejects(r"actions must be ints of shape \(steps, 4\)", cells.cell_of, np.zeros(4, int))
     for kinds in ((END, END), (0, 0), (-1, END), (END + 1, END)):  # in the first action, and in the last
         c = a.copy()
         c[[0, -1], 0] = kinds
-        with pytest.raises(cells.InvalidRecipe, match=rf"the last action must have kind {END}"):
-            cells.cell_of(c)
+        rejects(rf"the last action must have kind {END}", cells.cell_of, c, error=cells.InvalidRecipe)
 
 
 @given(SEEDS)
@@ -174,5 +171,4 @@ def test_actions_build_cell_that_they_are_of(seed: int) -> None:
 
 @pytest.mark.parametrize("actions", [[], [[7, 5, 0]], [[7.0, 5.0, 0.0, 0.0]], [7, 5, 0, 0]])
 def test_non_sequence_of_actions_is_rejected(actions: Any) -> None:
-    with pytest.raises(ValueError, match=r"actions must be ints of shape \(steps, 4\)"):
-        cells.cell_of(actions)
+    rejects(r"actions must be ints of shape \(steps, 4\)", cells.cell_of, actions)

@@ -22,7 +22,7 @@ import pytest
 from hpo_envs.tables import catalogue, store
 from hpo_envs.tables.files import download, folder
 from hpo_envs.tables.files.folder import FetchError
-from tests.helpers import ROOT
+from tests.helpers import ROOT, rejects
 
 pytestmark = pytest.mark.hostile
 
@@ -192,14 +192,9 @@ def test_passing_faults_are_retried(get: Any, root: Path, server: Upstream, faul
 @pytest.mark.parametrize(
     "fault, message",
     [
-        ("404", "HTTP 404"),
-        ("403", "HTTP 403"),
-        ("500", "HTTP 500 .*3 of 3 attempts"),
-        ("reset", "3 of 3 attempts"),
-        ("silent", "no byte within 0.4 s .*3 of 3 attempts"),
-        ("cut:9000", "3 of 3 attempts"),
-        ("loop", "too many redirects"),
-        ("to file:///etc/passwd", "No connection adapters .*3 of 3 attempts"),
+        ("404", "HTTP 404"), ("403", "HTTP 403"), ("500", "HTTP 500 .*3 of 3 attempts"), ("reset", "3 of 3 attempts"),
+        ("silent", "no byte within 0.4 s .*3 of 3 attempts"), ("cut:9000", "3 of 3 attempts"),
+        ("loop", "too many redirects"), ("to file:///etc/passwd", "No connection adapters .*3 of 3 attempts"),
         ("to ftp://127.0.0.1/x", "No connection adapters .*3 of 3 attempts"),
         ("to data:,x", "No connection adapters .*3 of 3 attempts"),
         ("to http://[", "an invalid response: Invalid IPv6 URL"),
@@ -208,7 +203,7 @@ def test_passing_faults_are_retried(get: Any, root: Path, server: Upstream, faul
         ("short", "must have 102400 bytes with sha256 [0-9a-f]{64}, got 102399 bytes"),
         ("long", "must have 102400 bytes with sha256 [0-9a-f]{64}, got more than 102400 bytes"),
     ],
-)
+)  # fmt: skip
 def test_lasting_faults_are_named(get: Any, root: Path, server: Upstream, fault: str, message: str) -> None:
     server.faults["toy/a.txt"] = [fault] * 30
     with pytest.raises(FetchError, match=message) as error:
@@ -237,19 +232,16 @@ def test_server_with_another_certificate_is_not_believed(
     monkeypatch.setattr(download, "UPSTREAM", download.UPSTREAM.replace("http://", "https://"))
     if name == "elsewhere.example":
         monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(certificate))
-    with pytest.raises(FetchError, match="certificate|CERTIFICATE|doesn't match"):
-        get("toy", retries=1)
+    rejects("certificate|CERTIFICATE|doesn't match", get, "toy", retries=1, error=FetchError)
     assert (tree(root), server.requests) == ({}, [])
 
 
 def test_file_of_unknown_size_is_bounded(get: Any, root: Path, server: Upstream, monkeypatch: Any) -> None:
     monkeypatch.setattr(catalogue, "LARGEST", 100_000)
     server.faults["toy/blob.csv"] = ["long"]
-    with pytest.raises(FetchError, match=r"must have gitblob:[0-9a-f]{40}, got more than 100000 bytes"):
-        get("toy")
+    rejects(r"must have gitblob:[0-9a-f]{40}, got more than 100000 bytes", get, "toy", error=FetchError)
     server.content["toy/blob.csv"] = b"x" * 100_001
-    with pytest.raises(FetchError, match=r"must have gitblob:[0-9a-f]{40}, got more than 100000 bytes"):
-        get("toy")
+    rejects(r"must have gitblob:[0-9a-f]{40}, got more than 100000 bytes", get, "toy", error=FetchError)
     assert "toy/blob.csv" not in tree(root)
 
 
@@ -267,8 +259,7 @@ def test_wrong_installed_files_are_replaced(get: Any, root: Path, server: Upstre
 
 def test_no_network(get: Any, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(download, "UPSTREAM", closed_port() + "/{repository}/{commit}/{path}")
-    with pytest.raises(FetchError, match=r"toy/a.txt .*Connection refused.*3 of 3 attempts"):
-        get("toy")
+    rejects(r"toy/a.txt .*Connection refused.*3 of 3 attempts", get, "toy", error=FetchError)
     assert tree(root) == {}
 
 
@@ -280,8 +271,7 @@ def test_no_network(get: Any, root: Path, monkeypatch: pytest.MonkeyPatch) -> No
     ],
 )
 def test_invalid_arguments_are_rejected(get: Any, root: Path, kwargs: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        get(**{"names": "toy", **kwargs})
+    rejects(message, get, **{"names": "toy", **kwargs})
     assert not root.exists()
 
 
@@ -293,8 +283,7 @@ def test_folder_that_rejects(get: Any, root: Path, monkeypatch: pytest.MonkeyPat
         raise OSError(code, os.strerror(code))
 
     monkeypatch.setattr(os, "fsync", refuse)
-    with pytest.raises(FetchError, match=rf"data folder .* must be writable, got {said}.*HPO_ENVS_DATA"):
-        get("toy")
+    rejects(rf"data folder .* must be writable, got {said}.*HPO_ENVS_DATA", get, "toy", error=FetchError)
     assert tree(root) == {}
 
 
@@ -302,8 +291,7 @@ def test_folder_that_cannot_be_made(get: Any, root: Path, monkeypatch: pytest.Mo
     root.write_text("a file where the folder should be")
     for where in (root, root / "below"):
         monkeypatch.setenv("HPO_ENVS_DATA", str(where))
-        with pytest.raises(FetchError, match=r"data folder .* must be writable, got (File exists|Not a directory)"):
-            get("toy")
+        rejects(r"data folder .* must be writable, got (File exists|Not a directory)", get, "toy", error=FetchError)
     assert root.read_text().startswith("a file")
 
 

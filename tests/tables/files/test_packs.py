@@ -10,6 +10,7 @@ import pytest
 from hpo_envs.tables import catalogue, store
 from hpo_envs.tables.files import packs
 from hpo_envs.tables.files.folder import CorruptFile
+from tests.helpers import rejects
 
 ARRAYS = {
     "a/whole": np.arange(5000, dtype=np.int64) ** 2,
@@ -62,16 +63,14 @@ def test_read_rejects_any_flipped_bit_by_name_of_pack(shipped: Path) -> None:
         damaged = bytearray(content)
         damaged[bit // 8] ^= 1 << bit % 8
         shipped.write_bytes(damaged)
-        with pytest.raises(CorruptFile, match=r"^set/pack\.npz must have sha256"):
-            packs.read("set/pack.npz")
+        rejects(r"^set/pack\.npz must have sha256", packs.read, "set/pack.npz", error=CorruptFile)
 
 
 @pytest.mark.parametrize("content", [b"", b"PK", None])
 @pytest.mark.hostile
 def test_read_rejects_truncated_and_absent_packs(shipped: Path, content: bytes | None) -> None:
     shipped.unlink() if content is None else shipped.write_bytes(content)
-    with pytest.raises(CorruptFile, match=r"^set/pack\.npz must"):
-        packs.read("set/pack.npz")
+    rejects(r"^set/pack\.npz must", packs.read, "set/pack.npz", error=CorruptFile)
 
 
 def test_scaled_is_exact() -> None:
@@ -82,8 +81,7 @@ def test_scaled_is_exact() -> None:
 
 @pytest.mark.parametrize("value", [0.12345, np.nan, np.inf, 1e14 + 0.125])
 def test_scaled_rejects_what_has_more_decimals(value: float) -> None:
-    with pytest.raises(ValueError, match="must have at most 2 decimals"):
-        packs.scaled([1.0, value], 2)
+    rejects("must have at most 2 decimals", packs.scaled, [1.0, value], 2)
 
 
 @pytest.mark.parametrize(("whole", "dtype"), [([0, 255], "u1"), ([0, 256], "u2"), ([-1, 200], "i2"), ([2**40], "i8")])

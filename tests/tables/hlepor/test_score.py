@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from hpo_envs.tables import hlepor
 from hpo_envs.tables.hlepor import align
+from tests.helpers import rejects
 
 WORDS = st.lists(st.sampled_from(["a", "b", "c", "d", "e"]), max_size=9)
 WEIGHT = st.floats(0.0, 20.0, allow_subnormal=False)  # products of subnormal weights have few bits left
@@ -152,10 +153,8 @@ def test_edges(variant):
     ],
 )
 def test_errors(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()
-    with pytest.raises(TypeError, match="both"):
-        hlepor.score("a", ["a"])
+    rejects(message, call)
+    rejects("both", hlepor.score, "a", ["a"], error=TypeError)
 
 
 HERE = Path(__file__).parent
@@ -201,8 +200,7 @@ def test_presets_are_published_ones():
     )
     assert hlepor.preset("cushlepor-lm-zh-en").vector() == (2.85, 4.73, 1, 1.01, 11.13, 4.62)
     assert hlepor.preset("cushlepor-psqm-en-de").vector() == (1.13, 1.71, 2, 1.06, 11.9, 1.01)
-    with pytest.raises(ValueError, match="did you mean 'cushlepor-lm-en-de'"):
-        hlepor.preset("cushlepor-lm-ende")
+    rejects("did you mean 'cushlepor-lm-en-de'", hlepor.preset, "cushlepor-lm-ende")
 
 
 def test_tokens():
@@ -211,5 +209,4 @@ def test_tokens():
         *("es", "steht", "noch", "."),
     ]
     assert (hlepor.tokenize(""), hlepor.tokenize("Ja", preprocess=str)) == ([], ["Ja"])
-    with pytest.raises(TypeError, match="text must be a str"):
-        hlepor.tokenize(None)
+    rejects("text must be a str", hlepor.tokenize, None, error=TypeError)

@@ -21,14 +21,10 @@ h,0.0005,2,sgd,0.8,false,nan,21
 """
 
 PLAIN = {
-    "lr": (1e-5, 1e-1, "log"),
-    "layers": (1, 6),
-    "width": [32, 64, 128],
-    "optimizer": ["sgd", "adam"],
+    "lr": (1e-5, 1e-1, "log"), "layers": (1, 6), "width": [32, 64, 128], "optimizer": ["sgd", "adam"],
     "momentum": {"low": 0.0, "high": 0.99, "if": {"optimizer": ["sgd"]}},
-    "nesterov": {"choices": [True, False], "if": {"optimizer": "sgd"}},
-    "data": "small",
-}
+    "nesterov": {"choices": [True, False], "if": {"optimizer": "sgd"}}, "data": "small",
+}  # fmt: skip
 
 
 def write(tmp_path: Path, text: str, name: str = "sweep.csv") -> Path:

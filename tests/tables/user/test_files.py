@@ -16,6 +16,7 @@ from hpo_envs.tables.files import unpacked
 from hpo_envs.tables.user import frame
 from hpo_envs.tables.user.reader import from_csv
 from hpo_envs.tables.user.reading import files
+from tests.helpers import rejects
 from tests.tables.user.helpers import from_text
 
 
@@ -32,8 +33,7 @@ from tests.tables.user.helpers import from_text
 )
 def test_non_file_of_runs(tmp_path: Path, name: str, content: bytes, message: str) -> None:
     (tmp_path / name).write_bytes(content)
-    with pytest.raises(ValueError, match=message):
-        files.of_path(tmp_path / name)
+    rejects(message, files.of_path, tmp_path / name)
 
 
 def test_zip_of_several_files_or_too_many_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -42,12 +42,10 @@ def test_zip_of_several_files_or_too_many_bytes(tmp_path: Path, monkeypatch: pyt
     assert len(files.of_path(tmp_path / "a.zip").cells) == 1
     monkeypatch.setattr(unpacked, "SMALL", 5)
     monkeypatch.setattr(unpacked, "RATIO", 0)
-    with pytest.raises(ValueError, match="must be at most 5 bytes unpacked"):
-        files.of_path(tmp_path / "a.zip")
+    rejects("must be at most 5 bytes unpacked", files.of_path, tmp_path / "a.zip")
     with zipfile.ZipFile(tmp_path / "a.zip", "a") as archive:
         archive.writestr("b.csv", "a")
-    with pytest.raises(ValueError, match="must hold one file, got 2"):
-        files.of_path(tmp_path / "a.zip")
+    rejects("must hold one file, got 2", files.of_path, tmp_path / "a.zip")
 
 
 @pytest.mark.hostile
@@ -64,30 +62,24 @@ def test_small_file_that_unpacks_to_large_one_is_rejected(tmp_path: Path) -> Non
         assert tracemalloc.get_traced_memory()[1] < 50e6
     finally:
         tracemalloc.stop()
-    with pytest.raises(ValueError, match="a.csv.gz must be at most 50 bytes unpacked"):
-        user.from_csv(tmp_path / "a.csv.gz", max_bytes=50)
+    rejects("a.csv.gz must be at most 50 bytes unpacked", user.from_csv, tmp_path / "a.csv.gz", max_bytes=50)
     pd.DataFrame({"lr": np.zeros(700_000), "acc": 0.0}).to_parquet(tmp_path / "a.parquet")
-    with pytest.raises(ValueError, match="a.parquet must be at most 10000000 bytes unpacked .*, got 11200000"):
-        user.from_csv(tmp_path / "a.parquet")
+    rejects("a.parquet must be at most 10000000 bytes unpacked .*, got 11200000", user.from_csv, tmp_path / "a.parquet")
     frame = pd.DataFrame({"lr": np.zeros(700_000), "acc": 0.0})
     frame.to_feather(tmp_path / "a.arrow", compression="zstd")
-    with pytest.raises(ValueError, match="a.arrow must be at most 10000000 bytes unpacked .*, got 1"):
-        user.from_csv(tmp_path / "a.arrow")
+    rejects("a.arrow must be at most 10000000 bytes unpacked .*, got 1", user.from_csv, tmp_path / "a.arrow")
     for method in (zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):  # Python unpacks these beyond the size that it is asked
         with zipfile.ZipFile(tmp_path / "a.zip", "w", method) as archive:
             archive.writestr("a.csv", "lr,acc\n0,1\n1,2\n")
-        with pytest.raises(ValueError, match="a.zip must be stored or deflated, got compression 1[24]"):
-            user.from_csv(tmp_path / "a.zip")
+        rejects("a.zip must be stored or deflated, got compression 1[24]", user.from_csv, tmp_path / "a.zip")
 
 
 @pytest.mark.hostile
 def test_pipes_and_devices_are_rejected(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "a.csv")
     for path in (tmp_path / "a.csv", Path("/dev/zero"), Path("/dev/null")):
-        with pytest.raises(ValueError, match=f"{path} must be a regular file, got a pipe or a device"):
-            user.from_csv(path)
-    with pytest.raises(FileNotFoundError, match="b.csv"):
-        user.from_csv(tmp_path / "b.csv")
+        rejects(f"{path} must be a regular file, got a pipe or a device", user.from_csv, path)
+    rejects("b.csv", user.from_csv, tmp_path / "b.csv", error=FileNotFoundError)
 
 
 def test_lines_are_counted_as_editor_counts_them(tmp_path: Path) -> None:
@@ -103,8 +95,7 @@ def test_frame_of_mixed_cells_and_levels() -> None:
     assert read["p.lr"].tolist() == ["1", "x"]
     assert np.array_equal(read["p.n"], [1.5, np.nan], equal_nan=True)
     assert read.digest != frame.of_frame(given.iloc[::-1], "frame").digest
-    with pytest.raises(ValueError, match="must have columns and at least one line"):
-        frame.of_frame(given[:0], "frame")
+    rejects("must have columns and at least one line", frame.of_frame, given[:0], "frame")
 
 
 def test_quoted_file_is_read_as_plain_one(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from hpo_envs.families import registry
 from hpo_envs.tables import store, user
 from hpo_envs.tables.frames import natural
 from hpo_envs.tables.table import Table
-from tests.helpers import raises, started
+from tests.helpers import raises, rejects, started
 from tests.tables.user.helpers import SWEEP, write
 
 
@@ -62,10 +62,9 @@ def test_every_agent_for_rows_works_on_it(table: Table) -> None:
         assert scored["fb"] == pytest.approx(0.84 - one.rewards.max())
 
 
-def test_command_line_from_file_to_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_line_from_file_to_report(tmp_path: Path, capsys: pytest.CaptureFixture[str], cli: Any) -> None:
     path = write(tmp_path, SWEEP)
-    assert main(["table", "from-csv", str(path), "--score", "accuracy", "--cost", "seconds", "--name", "mine"]) == 0
-    said = capsys.readouterr().out
+    said = cli(["table", "from-csv", str(path), "--score", "accuracy", "--cost", "seconds", "--name", "mine"])
     assert "momentum: active only while optimiser is sgd" in said
     assert "hpo-envs compare --env TableHPO-mine-v0" in said
     user._remembered.clear()  # another process would not have it in memory
@@ -77,13 +76,11 @@ def test_command_line_from_file_to_report(tmp_path: Path, capsys: pytest.Capture
     found = Comparison.load(Path(out)).summary()
     assert (found["environments"][0]["family"], found["environments"][0]["optimum"]) == ("TableHPO", "table")
     capsys.readouterr()
-    assert main(["importance", "TableHPO-mine-v0", "--sensitivity", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["runs"] == 6
+    assert json.loads(cli(["importance", "TableHPO-mine-v0", "--sensitivity", "--json"]))["runs"] == 6
     # Another table under the same name is refused, the same one is not.
     again = ["table", "from-csv", str(path), "--name", "mine", "--cost", "seconds", "--score"]
     assert main([*again, "accuracy"]) == 0
-    assert main([*again, "layers", "--goal", "max", "--drop", "accuracy"]) == 2
-    assert "--replace" in capsys.readouterr().err
+    assert "--replace" in cli([*again, "layers", "--goal", "max", "--drop", "accuracy"], 2)
     assert main([*again, "layers", "--goal", "max", "--drop", "accuracy", "--replace"]) == 0
 
 
@@ -106,8 +103,7 @@ def test_command_line_from_file_to_report(tmp_path: Path, capsys: pytest.Capture
     ],
 )
 def test_what_is_wrong_is_named_by_line_and_column(tmp_path: Path, text: str, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        user.from_csv(write(tmp_path, text), "acc", "max")
+    rejects(message, user.from_csv, write(tmp_path, text), "acc", "max")
 
 
 @pytest.mark.parametrize(
@@ -126,8 +122,7 @@ def test_what_is_wrong_is_named_by_line_and_column(tmp_path: Path, text: str, me
     ],
 )
 def test_invalid_arguments_are_rejected(tmp_path: Path, arguments: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        user.from_csv(write(tmp_path, SWEEP), **arguments)
+    rejects(message, user.from_csv, write(tmp_path, SWEEP), **arguments)
 
 
 def test_data_frame_is_as_good(table: Table, tmp_path: Path) -> None:
@@ -150,13 +145,10 @@ def test_data_frame_is_as_good(table: Table, tmp_path: Path) -> None:
 
 def test_errors_of_ids_and_names(table: Table) -> None:
     assert registry.find("TableHPO-nothing-v0") is None
-    with pytest.raises(ValueError, match="env_id must be a registered id"):
-        run("random", "TableHPO-nothing-v0", [0])
-    with pytest.raises(ValueError, match="table must be a Table, the path of an .npz file or the name"):
-        gym.make("TableHPO-v0", table=3)
+    rejects("env_id must be a registered id", run, "random", "TableHPO-nothing-v0", [0])
+    rejects("table must be a Table, the path of an .npz file or the name", gym.make, "TableHPO-v0", table=3)
     assert gym.make("TableHPO-v0").unwrapped.table.name == "user/example"
-    with pytest.raises(ValueError, match="got 'swep', did you mean 'sweep'"):
-        gym.make("TableHPO-v0", table="swep")
+    rejects("got 'swep', did you mean 'sweep'", gym.make, "TableHPO-v0", table="swep")
 
 
 @settings(max_examples=150, deadline=None)
@@ -175,7 +167,7 @@ def test_any_text_is_table_or_clear_error(tmp_path_factory: pytest.TempPathFacto
     assert str(path) in complaint
 
 
-def test_optuna_study_is_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_optuna_study_is_table(tmp_path: Path, capsys: pytest.CaptureFixture[str], cli: Any) -> None:
     optuna = pytest.importorskip("optuna", reason="extra optuna is not installed")
     optuna.logging.set_verbosity(optuna.logging.WARNING)
 
@@ -215,8 +207,7 @@ def test_optuna_study_is_table(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert main(["table", "from-optuna", "my study", "--storage", storage]) == 0
     assert "optimiser: as defined, choice of 3: adam, sgd, None" in capsys.readouterr().out
     assert store.load("user/my-study").provenance.sha256 == t.provenance.sha256
-    assert main(["table", "from-optuna", "another", "--storage", storage]) == 2
-    assert "study must be one of my study in" in capsys.readouterr().err
+    assert "study must be one of my study in" in cli(["table", "from-optuna", "another", "--storage", storage], 2)
     two = optuna.create_study(directions=["maximize", "minimize"], study_name="two")
     two.optimize(lambda trial: (trial.suggest_float("x", 0, 1), trial.params["x"] ** 2), 5)
     t = user.from_study(two)

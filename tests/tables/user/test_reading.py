@@ -21,7 +21,7 @@ from hpo_envs.tables.user.deciding import outcomes
 from hpo_envs.tables.user.frame import Frame, of_frame
 from hpo_envs.tables.user.reading import documents, files
 from hpo_envs.tables.user.statement import Statement
-from tests.helpers import ROOT
+from tests.helpers import ROOT, rejects
 from tests.tables.user.helpers import SWEEP, frame, from_text, write
 
 
@@ -155,8 +155,7 @@ def test_whole_numbers_that_float64_would_merge_are_rejected() -> None:
     kept = from_text(text.encode(), "accuracy", "max", categorical=["width"])
     assert len(kept) == 3
     levels = f"lr,epoch,accuracy\n1,{big},0.5\n1,{big - 1},0.6\n2,1,0.7\n3,1,0.2"
-    with pytest.raises(ValueError, match="column epoch: whole numbers must be"):
-        from_text(levels.encode(), "accuracy", "max", level="epoch")
+    rejects("column epoch: whole numbers must be", from_text, levels.encode(), "accuracy", "max", level="epoch")
     scores = from_text(f"lr,score\n1,{big}\n2,5\n3,6".encode(), "score", "max")  # rounded, as any measurement
     assert scores.final("score").max() == 2.0**53
 
@@ -187,8 +186,7 @@ def test_shapes_of_document(text: str) -> None:
     ],
 )
 def test_non_list_of_runs(text: str, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        documents.of_json("f.json", text.encode())
+    rejects(message, documents.of_json, "f.json", text.encode())
 
 
 def test_folder_has_file_or_subfolder_for_each_run(tmp_path: Path) -> None:
@@ -200,11 +198,9 @@ def test_folder_has_file_or_subfolder_for_each_run(tmp_path: Path) -> None:
     assert (read["lr"].tolist(), read["acc"].tolist()) == ([2, 10], [0.2, 1.0])
     assert [read.where(i) for i in range(2)] == ["run 2", "run 10"]
     (tmp_path / "10" / "out.json").write_text("{")
-    with pytest.raises(ValueError, match=r"10/out.json: line 1: must be JSON"):
-        files.of_path(tmp_path)
+    rejects(r"10/out.json: line 1: must be JSON", files.of_path, tmp_path)
     (tmp_path / "3").mkdir()
-    with pytest.raises(ValueError, match="must have JSON files, got none"):
-        files.of_path(tmp_path / "3")
+    rejects("must have JSON files, got none", files.of_path, tmp_path / "3")
 
 
 def made(**columns: list[Any]) -> Frame:
@@ -238,8 +234,7 @@ def test_failed_run_needs_no_cost() -> None:
     table = natural(from_text(text, cost="t", drop=["u"], explain=said.append))
     assert table.cost[:, 0, 0].tolist() == [10, 4, 4, 30]
     assert "t: empty for 1 failed run: taken as 4, the median of failed runs" in said
-    with pytest.raises(ValueError, match="line 5, column u: must be a number >= 0, got ''"):
-        from_text(text, cost="u", drop=["t"])
+    rejects("line 5, column u: must be a number >= 0, got ''", from_text, text, cost="u", drop=["t"])
 
 
 def test_states_are_words_of_one_kind() -> None:
@@ -277,8 +272,7 @@ def test_column_is_meant_by_its_name_in_file_and_by_its_end() -> None:
     text = b"run_id,params.lr,metrics.val_f1,metrics.val_em\na,.1,.5,.4\nb,.2,.6,.5\n"
     for word in ("val_f1", "metrics.val_f1", "f1"):
         assert from_text(text, word).metrics[0].name == "val_f1"
-    with pytest.raises(ValueError, match="column must be one of .*, got 'val_f2', did you mean 'val_f1'"):
-        from_text(text, "val_f2")
+    rejects("column must be one of .*, got 'val_f2', did you mean 'val_f1'", from_text, text, "val_f2")
 
 
 def test_checkpoints_need_runs_of_several_lines() -> None:

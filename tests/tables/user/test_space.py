@@ -13,6 +13,7 @@ from hpo_envs.tables.table import Hyperparameter
 from hpo_envs.tables.user.points import Points, axes_of
 from hpo_envs.tables.user.space import space_of, to_configspace, to_plain
 from hpo_envs.tuning.record import decoded, encoded
+from tests.helpers import rejects
 from tests.tables.user.helpers import PLAIN
 
 
@@ -58,8 +59,7 @@ def test_configuration_spaces_with_their_conditions() -> None:
     assert by_name["z_beta"] == Hyperparameter("z_beta", "float", 0.1, 10.0, True, (), ("opt", ("sgd",)))
     assert (by_name["size"].values, by_name["seed"].values) == ((1, 2, 4), (3,))
     space.add(cs.ForbiddenEqualsClause(opt, "adam"))
-    with pytest.raises(ValueError, match="space must not have forbidden clauses"):
-        space_of(space)
+    rejects("space must not have forbidden clauses", space_of, space)
 
 
 @pytest.mark.parametrize(
@@ -81,8 +81,7 @@ def test_configuration_spaces_with_their_conditions() -> None:
     ],
 )  # fmt: skip
 def test_non_space_is_rejected(space: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        space_of(space)
+    rejects(message, space_of, space)
 
 
 @settings(max_examples=60, deadline=None)
@@ -108,8 +107,7 @@ def test_wrong_configurations_are_named() -> None:
         ({"lr": 0.5, "layers": 1}, "config must have opt"),
         ({"lr": 0.5, "layer": 1}, "got 'layer', did you mean 'layers'"),
     ):
-        with pytest.raises(ValueError, match=message):
-            points.row(config)
+        rejects(message, points.row, config)
 
 
 def test_candidates_are_distinct_seeded_and_grow() -> None:

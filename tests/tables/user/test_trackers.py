@@ -19,7 +19,7 @@ from hpo_envs.commands.main import main
 from hpo_envs.tables import user
 from hpo_envs.tables.frames import natural
 from hpo_envs.tables.table import STATUSES
-from tests.helpers import ROOT, started
+from tests.helpers import ROOT, rejects, started
 
 HERE = Path(__file__).parent / "exports"
 
@@ -199,15 +199,13 @@ def test_what_is_wrong_is_named(name: str, options: dict[str, Any], message: str
     if message is None:
         assert user.from_csv(HERE / name, **options).space[0].name == "comment"
         return
-    with pytest.raises(ValueError, match=f"{name}: .*{message}"):
-        user.from_csv(HERE / name, **options)
+    rejects(f"{name}: .*{message}", user.from_csv, HERE / name, **options)
 
 
 @pytest.mark.parametrize("name", ["ray_results", "optuna.parquet"])
-def test_command_line_takes_folders_and_parquet(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_line_takes_folders_and_parquet(name: str, tmp_path: Path, cli: Any) -> None:
     goal = ["--goal", "max"] if "optuna" in name else []
-    assert main(["table", "from-csv", str(place(name, tmp_path)), *goal]) == 0
-    said = capsys.readouterr().out
+    said = cli(["table", "from-csv", str(place(name, tmp_path)), *goal])
     assert f"TableHPO-{name.split('.')[0].replace('_', '-')}-v0" in said
     assert ("TableLC-ray-results-v0" in said) == (name == "ray_results")
 
@@ -270,8 +268,7 @@ def test_metric_that_is_same_in_all_runs_is_not_guessed_to_be_score(tmp_path: Pa
     head = "run_id,status,start_time,end_time,metrics.dataset_score,params.lr"
     rows = [f"a{i},FINISHED,2026-01-01 10:00:0{i},2026-01-01 10:01:00,5.0,0.{i}" for i in range(1, 6)]
     (tmp_path / "mlflow.csv").write_text("\n".join([head, *rows]))
-    with pytest.raises(ValueError, match="--score must name the score among the columns dataset_score"):
-        user.from_csv(tmp_path / "mlflow.csv")
+    rejects("--score must name the score among the columns dataset_score", user.from_csv, tmp_path / "mlflow.csv")
     quality = [f"{row},{i}" for i, row in enumerate(rows)]
     (tmp_path / "mlflow.csv").write_text("\n".join([f"{head},metrics.f1", *quality]))
     table = user.from_csv(tmp_path / "mlflow.csv")
@@ -285,5 +282,4 @@ def test_column_of_mappings_becomes_columns(tmp_path: Path, quote: Any) -> None:
     table = user.from_csv(tmp_path / "a.csv")
     assert [h.name for h in table.space] == ["lr", "opt.name", "layers"]
     (tmp_path / "b.csv").write_text((tmp_path / "a.csv").read_text().replace('"{', '"[{', 2).replace('"[{', '"{', 1))
-    with pytest.raises(ValueError, match="b.csv: line 3, column params: must be a mapping, got "):
-        user.from_csv(tmp_path / "b.csv")
+    rejects("b.csv: line 3, column params: must be a mapping, got ", user.from_csv, tmp_path / "b.csv")

@@ -21,6 +21,7 @@ from hpo_envs.tables import store, user
 from hpo_envs.tables.table import Table
 from hpo_envs.tables.user import reader
 from hpo_envs.tables.user.space import to_plain
+from tests.helpers import rejects
 from tests.tables.user.helpers import from_text
 
 
@@ -47,8 +48,7 @@ def test_stated_space_is_not_guessed() -> None:
     fixed = from_text(TEXT, space=space)
     assert (fixed.space, fixed.provenance.sha256) == (guessed.space, guessed.provenance.sha256)
     space["depth"]["choices"].remove("none")
-    with pytest.raises(ValueError, match="line 3, column depth: must be one of 3, 5, got 'none'"):
-        from_text(TEXT, space=space)
+    rejects("line 3, column depth: must be one of 3, 5, got 'none'", from_text, TEXT, space=space)
 
 
 @pytest.mark.parametrize(
@@ -63,8 +63,7 @@ def test_stated_space_is_not_guessed() -> None:
     ],
 )
 def test_what_is_wrong_in_schema(given: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        from_text(TEXT, **given)
+    rejects(message, from_text, TEXT, **given)
 
 
 def test_saved_table_is_table(table: Table, tmp_path: Path) -> None:
@@ -76,8 +75,7 @@ def test_saved_table_is_table(table: Table, tmp_path: Path) -> None:
     assert user.exists("sweep")  # known by name from now on, so that runs can be scored
     assert store.load("user/sweep").provenance.sha256 == table.provenance.sha256
     path.write_bytes(path.read_bytes()[:-40])
-    with pytest.raises(ValueError, match="must be a table written by hpo-envs"):
-        user.load(path)
+    rejects("must be a table written by hpo-envs", user.load, path)
 
 
 def test_replacing_table_is_seen_at_once(table: Table) -> None:
@@ -106,8 +104,7 @@ def test_file_that_promises_more_than_memory_is_rejected_and_pipe_is_not_read(tm
     with pytest.raises(ValueError, match="a.npz must be a table written by hpo-envs, got another file: .*: Unable to "):
         user.load(tmp_path / "a.npz")
     os.mkfifo(tmp_path / "b.npz")
-    with pytest.raises(ValueError, match="b.npz must be a regular file, got a pipe or a device"):
-        user.load(tmp_path / "b.npz")
+    rejects("b.npz must be a regular file, got a pipe or a device", user.load, tmp_path / "b.npz")
 
 
 def test_saved_table_is_an_id_in_another_process(tmp_path: Path) -> None:

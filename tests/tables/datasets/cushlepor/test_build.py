@@ -17,7 +17,7 @@ from hpo_envs.tables.datasets.cushlepor.build import UNEDITED
 from hpo_envs.tables.datasets.cushlepor.score import main
 from hpo_envs.tables.datasets.cushlepor.text import Segment
 from hpo_envs.tables.files.folder import data_folder
-from tests.helpers import ROOT
+from tests.helpers import ROOT, rejects
 from tests.tables.datasets.cushlepor.test_text import psqm_files
 
 NAME = "cushlepor/ted-ende"
@@ -64,8 +64,7 @@ def test_any_test_set_of_repository(tmp_path, references, score_names, suffix):
     other = cushlepor.from_folder(folder, "cushlepor/mine", reference="B")
     assert other.name == "cushlepor/mine"
     assert (other.values[:, 0, 0, 2] == t.values[:, 0, 0, 2] + 1).all()
-    with pytest.raises(ValueError, match="reference must be one of A, B in .*, got C"):
-        cushlepor.from_folder(folder, reference="C")
+    rejects("reference must be one of A, B in .*, got C", cushlepor.from_folder, folder, reference="C")
     assert t.provenance.kind == "measured"
     assert "not verified" in t.provenance.notes[0]
 
@@ -88,13 +87,11 @@ def test_malformed_files_are_rejected(tmp_path, file, old, new, message):
     text = (folder / file).read_text(encoding="utf-8")
     assert old in text
     (folder / file).write_text(text.replace(old, new, 1), encoding="utf-8")
-    with pytest.raises(ValueError, match=message):
-        cushlepor.from_folder(folder)
+    rejects(message, cushlepor.from_folder, folder)
 
 
 def test_folder_without_files(tmp_path):
-    with pytest.raises(ValueError, match="must hold one mqm.*got 0 and 0"):
-        cushlepor.from_folder(tmp_path)
+    rejects("must hold one mqm.*got 0 and 0", cushlepor.from_folder, tmp_path)
 
 
 def test_users_tsv(tmp_path):
@@ -105,8 +102,7 @@ def test_users_tsv(tmp_path):
     assert (t.name, t.values[:, 0, 0, 0]) == ("cushlepor/my", pytest.approx([1.0, 0.0, 0.5]))
     assert (t.values[:, 0, 0, 1].tolist(), t.configs[:, 3].tolist()) == ([4, 1, 0], [0, 0, 1])
     assert cushlepor.from_tsv(path, score_range=(0, 100)).values[:, 0, 0, 0] == pytest.approx([0.7, 0.1, 0.4])
-    with pytest.raises(ValueError, match=r"score_range must be .* 10.0 to 70.0, got \(20, 100\)"):
-        cushlepor.from_tsv(path, score_range=(20, 100))
+    rejects(r"score_range must be .* 10.0 to 70.0, got \(20, 100\)", cushlepor.from_tsv, path, score_range=(20, 100))
     for bad, message in [
         ("score\thypothesis\n1\ta\n", "must name the columns hypothesis, reference, score"),
         ("score\thypothesis\treference\nx\ta\tb\n", "line 2: score must be a finite number, got 'x'"),
@@ -115,8 +111,7 @@ def test_users_tsv(tmp_path):
         ("score\thypothesis\treference\n", "at least one row"),
     ]:
         path.write_text(bad, encoding="utf-8")
-        with pytest.raises(ValueError, match=message):
-            cushlepor.from_tsv(path)
+        rejects(message, cushlepor.from_tsv, path)
 
 
 def test_hold_out_takes_whole_documents():
@@ -200,8 +195,7 @@ def test_quoted_file_is_the_same_table(tmp_path):
     one, other = (cushlepor.from_folder(file.parent, "cushlepor/x") for file in (raw, quoted))
     assert forms == [False, True]
     assert np.array_equal(one.values, other.values)
-    with pytest.raises(ValueError, match="must hold"):
-        cushlepor.from_folder(tmp_path / "raw")
+    rejects("must hold", cushlepor.from_folder, tmp_path / "raw")
 
 
 @pytest.mark.parametrize("name", ["ted-ende", "ted-zhen"])
@@ -268,8 +262,7 @@ def test_scores_of_file_and_mean(tmp_path: Path, capsys: pytest.CaptureFixture[s
 def test_errors_name_argument(tmp_path: Path, words: list[str], message: str, capsys: Any) -> None:
     (tmp_path / "my.tsv").write_text(TSV)
     (tmp_path / "my.tsv.json").write_text("{}")
-    with pytest.raises(SystemExit, match="2"):
-        main([w.format(tmp_path / "my.tsv") for w in words])
+    rejects("2", main, [w.format(tmp_path / "my.tsv") for w in words], error=SystemExit)
     assert message in capsys.readouterr().err
 
 
@@ -309,7 +302,6 @@ def test_semantic_target_of_a_tiny_encoder(encoder_folder):
 
 def test_missing_encoder_is_named(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
-    with pytest.raises(ModuleNotFoundError, match="pip install sentence-transformers"):
-        semantic.load(str(tmp_path))
+    rejects("pip install sentence-transformers", semantic.load, str(tmp_path), error=ModuleNotFoundError)
     if store.missing("cushlepor/newstest2020-ende-psqm"):
         assert semantic.of_news("cushlepor/newstest2020-ende-psqm") is None

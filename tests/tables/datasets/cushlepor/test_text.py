@@ -16,7 +16,7 @@ from hpo_envs.tables.datasets.cushlepor.space import ParameterBox
 from hpo_envs.tables.datasets.cushlepor.text import Segment
 from hpo_envs.tables.files import packs
 from hpo_envs.tables.table import Table
-from tests.helpers import needs_upstream
+from tests.helpers import needs_upstream, rejects
 
 NAME = "cushlepor/ted-ende"
 
@@ -84,8 +84,7 @@ def test_psqm_labels_are_averaged_and_references_found() -> None:
     other = cushlepor_text.parse_psqm(labels, spans, "psqm.tsv", "mqm.tsv", reference="B")
     assert other[1].reference == "it rained now"
     for bad, message in ((b"6.0", "score must be in"), (b"score", "must name the columns")):
-        with pytest.raises(ValueError, match=message):
-            cushlepor_text.parse_psqm(labels.replace(bad, b"nine"), spans, "psqm.tsv", "mqm.tsv")
+        rejects(message, cushlepor_text.parse_psqm, labels.replace(bad, b"nine"), spans, "psqm.tsv", "mqm.tsv")
 
 
 def test_equal_sentences_score_one_and_others_less() -> None:
@@ -99,8 +98,7 @@ def test_equal_sentences_score_one_and_others_less() -> None:
 
 def test_without_sacrebleu_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sacrebleu.metrics", None)
-    with pytest.raises(ModuleNotFoundError, match=r"hpo_envs\[mt\]"):
-        text_metrics.sentence_scores(["a"], ["a"])
+    rejects(r"hpo_envs\[mt\]", text_metrics.sentence_scores, ["a"], ["a"], error=ModuleNotFoundError)
 
 
 def test_packed_scores_correlate_with_human_scores_as_those_of_text(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -160,8 +158,7 @@ def test_corpus_is_prepared_once_for_content():
 
 
 def test_corpus_needs_segments_and_document_to_train_on():
-    with pytest.raises(ValueError, match="table must hold translated segments"):
-        agreement.prepare(store.load("fiesta/ner"), "released", None)
+    rejects("table must hold translated segments", agreement.prepare, store.load("fiesta/ner"), "released", None)
     table = store.load("cushlepor/ted-ende")
     with pytest.raises(ValueError, match="document in held_out must be one of .*, got 'talk.2', did you mean"):
         agreement.Agreement(table, held_out=("talk.2",))

@@ -16,7 +16,7 @@ from hpo_envs.tables.datasets.nasbenchnlp import MULTI, SINGLE
 from hpo_envs.tables.datasets.nasbenchnlp import build as builder
 from hpo_envs.tables.datasets.nasbenchnlp.logs import CURVES, read_log
 from hpo_envs.tables.table import STATUSES
-from tests.helpers import needs_upstream
+from tests.helpers import needs_upstream, rejects
 
 
 def zipped(**members: bytes | str) -> bytes:
@@ -30,17 +30,10 @@ def zipped(**members: bytes | str) -> bytes:
 def log(**changes: Any) -> dict[str, Any]:
     """A log of the released form, three epochs long."""
     data = {
-        "recepie_id": 1000000,
-        "experiment_id": 7,
-        "init_time": "2020-04-28_17-16-54",
-        "recepie": EXAMPLES["RNN"].to_json(),
-        "num_params": 15066078,
-        "wall_times": [3.0, 2.0, 2.0],
-        "train_losses": [7.0, 6.0, 5.5],
-        "val_losses": [7.1, 6.1, 5.6],
-        "test_losses": [7.2, 6.2, 5.7],
-        "status": "OK",
-    }
+        "recepie_id": 1000000, "experiment_id": 7, "init_time": "2020-04-28_17-16-54",
+        "recepie": EXAMPLES["RNN"].to_json(), "num_params": 15066078, "wall_times": [3.0, 2.0, 2.0],
+        "train_losses": [7.0, 6.0, 5.5], "val_losses": [7.1, 6.1, 5.6], "test_losses": [7.2, 6.2, 5.7], "status": "OK",
+    }  # fmt: skip
     return data | changes
 
 
@@ -65,8 +58,7 @@ def test_log_is_read_as_its_writer_made_it() -> None:
     assert np.array_equal(quoted.losses, unquoted.losses, equal_nan=True)
     assert isinstance(unquoted.recipe, str)
     doubly = json.dumps(written | {"recepie": json.dumps(forms[0])}).encode()
-    with pytest.raises(ValueError, match="must be an object with one entry per node, got str"):
-        read_log(doubly, "x.json")
+    rejects("must be an object with one entry per node, got str", read_log, doubly, "x.json")
 
 
 @needs_upstream
@@ -137,8 +129,7 @@ def test_at_most_three_runs_of_row() -> None:
 def test_too_many_bad_logs_are_error() -> None:
     with pytest.raises(ValueError, match=r"at most 1% of the logs may be unacceptable, got 1: .*b\.json"):
         build({"a.json": run(2000000, 1), "b.json": "{}"}, {"c.json": run(2000000, 2)}, 2000000)
-    with pytest.raises(ValueError, match="must have 2 architectures, got 1"):
-        builder.build_curves({}, released(5), rows=2)
+    rejects("must have 2 architectures, got 1", builder.build_curves, {}, released(5), rows=2)
 
 
 def test_cycle_in_log_is_named() -> None:
