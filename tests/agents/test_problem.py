@@ -14,7 +14,7 @@ from hpo_envs.agents.models.source import Source
 from hpo_envs.agents.problem import Problem
 from hpo_envs.agents.wire import encode_space
 from hpo_envs.benchmarks import problem_of
-from tests.helpers import ROOT
+from tests.helpers import ROOT, rejects
 
 FULL = Problem(
     gym.spaces.MultiDiscrete([3, 4]),
@@ -82,8 +82,7 @@ def test_what_cannot_cross_is_reported() -> None:
 def test_wrong_bytes_are_refused() -> None:
     data = FULL.to_bytes()
     for wrong in (b"", data[:10], pickle.dumps(FULL.base), data[:-1], data + b"x"):
-        with pytest.raises(ValueError, match="must begin with|data must have"):
-            Problem.from_bytes(wrong)
+        rejects("must begin with|data must have", Problem.from_bytes, wrong)
     for old, new in (
         (b'"unit"', b'"unix"'),
         (b'"action_space"', b'"action_spice"'),
@@ -92,8 +91,7 @@ def test_wrong_bytes_are_refused() -> None:
         assert old in data
         with pytest.raises(ValueError, match="data must be a problem written by to_bytes, got another message"):
             Problem.from_bytes(data.replace(old, new))
-    with pytest.raises(ValueError, match="a message must be JSON"):
-        Problem.from_bytes(data.replace(b'{"', b'["', 1))
+    rejects("a message must be JSON", Problem.from_bytes, data.replace(b'{"', b'["', 1))
 
 
 def test_arrays_are_read_only_and_shared_where_they_can_be() -> None:
@@ -123,8 +121,7 @@ def test_a_problem_keeps_the_requested_features() -> None:
     some = problem.with_features("wl_")
     assert some.feature_names == ("wl_0", "wl_1")
     assert np.array_equal(some.features, base[[3, 1]][:, [0, 2]])
-    with pytest.raises(ValueError, match="features must be a prefix of the name of a feature .*, got 'x'"):
-        problem.with_features("x")
+    rejects("features must be a prefix of the name of a feature .*, got 'x'", problem.with_features, "x")
 
 
 def test_problems_and_agents_are_shown_in_few_words() -> None:

@@ -16,21 +16,14 @@ from hpo_envs.commands.docstrings import doc_of
 @pytest.mark.parametrize(
     ("name", "spec_id", "expected"),
     [
-        ("bo", "NMTHPO-swen-mo-v0", True),
-        ("bo", "NMTHPO-zhen-mo-v0", False),
-        ("bo-spread", "NMTHPO-swen-v0", False),
-        ("graph-ei-rbf", "NASBenchNLP-ptb-final-v0", True),
-        ("graph-ei-rbf", "NMTHPO-swen-v0", False),
-        ("bo-ucb", "NASBenchNLP-ptb-final-v0", False),
-        ("tpe", "CharHPO-v0", True),
-        ("tpe", "NMTHPO-v0", False),
-        ("random", "NASBenchNLP-cell-v0", True),
-        ("freeze-thaw", "NMTLC-ft-zhen-v0", False),
-        ("freeze-thaw", "NMTLC-ft-zhen-v0 family", True),
-        ("tst-tpe", "NMTHPO-swen-mo-v0 family", True),
+        ("bo", "NMTHPO-swen-mo-v0", True), ("bo", "NMTHPO-zhen-mo-v0", False), ("bo-spread", "NMTHPO-swen-v0", False),
+        ("graph-ei-rbf", "NASBenchNLP-ptb-final-v0", True), ("graph-ei-rbf", "NMTHPO-swen-v0", False),
+        ("bo-ucb", "NASBenchNLP-ptb-final-v0", False), ("tpe", "CharHPO-v0", True), ("tpe", "NMTHPO-v0", False),
+        ("random", "NASBenchNLP-cell-v0", True), ("freeze-thaw", "NMTLC-ft-zhen-v0", False),
+        ("freeze-thaw", "NMTLC-ft-zhen-v0 family", True), ("tst-tpe", "NMTHPO-swen-mo-v0 family", True),
         ("tst-tpe", "NMTHPO-swen-v0 family", False),
     ],
-)
+)  # fmt: skip
 def test_where_agents_are_slow(name: str, spec_id: str, expected: bool) -> None:
     spec_id, _, transfer = spec_id.partition(" ")
     problem = benchmarks.problem_of(gym.make(spec_id), transfer or None)

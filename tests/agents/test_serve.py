@@ -16,7 +16,7 @@ from hpo_envs.agents.wire import decode_function, decode_space, encode_function,
 from hpo_envs.benchmarks.runs import problem_of, run
 from hpo_envs.benchmarks.runs.isolation import AgentError
 from tests.benchmarks.helpers import HOSTILE, isolated
-from tests.helpers import raises
+from tests.helpers import raises, rejects
 
 pytestmark = pytest.mark.hostile
 
@@ -39,16 +39,14 @@ def test_the_same_search_finds_what_is_in_this_process() -> None:
     from tests.benchmarks.hostile_agents import LooksForTables
 
     try:
-        with pytest.raises(AssertionError, match="Table"):
-            run(LooksForTables, "NMTHPO-zhen-v0", [0], budget=5)
+        rejects("Table", run, LooksForTables, "NMTHPO-zhen-v0", [0], budget=5, error=AssertionError)
     finally:
         del sys.modules[HOSTILE]
 
 
 @posix
 def test_tables_that_ship_are_not_opened_in_the_process_of_agents() -> None:
-    with pytest.raises(AgentError, match="an isolated agent must not open tables"):
-        isolated(f"{HOSTILE}:MakesEnvironment")
+    rejects("an isolated agent must not open tables", isolated, f"{HOSTILE}:MakesEnvironment", error=AgentError)
 
 
 @posix
@@ -118,28 +116,18 @@ def test_messages_keep_every_bit() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        b"{",
-        b"[" * 100_000,
-        b"\xff",
-        b"1" * 10_000,
-        b'{"$array": 1}',
-        b'{"$array": ["|O", [1], 0]}',
-        b'{"$array": ["<f8", [9999999999999], 0]}',
-        b'{"$array": ["<f8", [-1], 0]}',
-        b'{"$array": ["<f8", [1, 1e300], 0]}',
-        b'{"$array": ["<f8", [0, 1e300], 0]}',
-        b'{"$bytes": ["a", 0]}',
+        b"{", b"[" * 100_000, b"\xff", b"1" * 10_000, b'{"$array": 1}', b'{"$array": ["|O", [1], 0]}',
+        b'{"$array": ["<f8", [9999999999999], 0]}', b'{"$array": ["<f8", [-1], 0]}',
+        b'{"$array": ["<f8", [1, 1e300], 0]}', b'{"$array": ["<f8", [0, 1e300], 0]}', b'{"$bytes": ["a", 0]}',
     ],
-)
+)  # fmt: skip
 def test_bytes_that_are_no_message_are_rejected(text: bytes) -> None:
-    with pytest.raises(ValueError, match="a message must be"):
-        wire.decode(text, b"12345678")
+    rejects("a message must be", wire.decode, text, b"12345678")
 
 
 @pytest.mark.parametrize("value", [object(), np.array([object()]), np.ma.masked_array([1], [True]), {1, 2}, 1j])
 def test_what_cannot_be_sent_is_rejected(value: Any) -> None:
-    with pytest.raises(TypeError, match="a message must be of JSON, bytes and arrays"):
-        wire.encode(value)
+    rejects("a message must be of JSON, bytes and arrays", wire.encode, value, error=TypeError)
 
 
 def test_heads_are_checked_before_anything_is_read() -> None:
@@ -167,15 +155,12 @@ def test_spaces_survive_json(space: gym.Space[Any]) -> None:
 
 
 def test_other_kinds_of_spaces_and_values_are_rejected() -> None:
-    with pytest.raises(ValueError, match="kind must be one of Discrete, .*, got 'Graph'"):
-        decode_space({"kind": "Graph"})
+    rejects("kind must be one of Discrete, .*, got 'Graph'", decode_space, {"kind": "Graph"})
 
 
 def test_functions_are_passed_by_name() -> None:
     assert encode_function(encode_space) == "hpo_envs.agents.wire:encode_space"
     assert decode_function("hpo_envs.agents.wire:encode_space") is encode_space
-    with pytest.raises(ValueError, match="of the package hpo_envs, got 'os:system'"):
-        decode_function("os:system")
+    rejects("of the package hpo_envs, got 'os:system'", decode_function, "os:system")
     for name in ("hpo_envs.agents.wire:TRUSTED", "hpo_envs.agents.no_module:f"):
-        with pytest.raises(ValueError, match=f"mutate must name a function, got '{name}'"):
-            decode_function(name)
+        rejects(f"mutate must name a function, got '{name}'", decode_function, name)

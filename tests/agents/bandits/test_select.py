@@ -10,6 +10,7 @@ import pytest
 from hpo_envs.agents.bandits.base import logit
 from hpo_envs.agents.bandits.best_arm import best_probability, moments, posterior
 from hpo_envs.agents.bandits.select import advise, main, read_scores
+from tests.helpers import rejects
 
 WIDE = "bert,lstm,svm\n.812,.790,.744\n.805,.797,.751\n.809,.801,\n,.795,.748\n"
 SCORES = {"bert": [0.812, 0.805, 0.809], "lstm": [0.790, 0.797, 0.801, 0.795], "svm": [0.744, 0.751, 0.748]}
@@ -56,10 +57,7 @@ def test_decided_advice_proposes_nothing() -> None:
 def test_advice_takes_log_odds_of_bounded_scores() -> None:
     assert (logit(0.8, 0, 1), logit(12.0, 10, 20)) == (pytest.approx(np.log(4.0)), pytest.approx(np.log(2 / 8)))
     for score in (10.0, 20.0, 25, float("nan")):
-        with pytest.raises(
-            ValueError, match=f"between the metric's bounds 10 and 20 for the logit transform, got {score!r}"
-        ):
-            logit(score, 10, 20)
+        rejects(f"between the metric's bounds 10 and 20 for the logit transform, got {score!r}", logit, score, 10, 20)
 
 
 def test_lower_is_better_works_with_log_odds() -> None:
@@ -104,6 +102,5 @@ def test_bad_input_is_named(tmp_path: Path, capsys: Any, text: str | None, argum
     path = tmp_path / "scores.csv"
     if text is not None:
         path.write_text(text)
-    with pytest.raises(SystemExit, match="2"):
-        main([str(path), *arguments])
+    rejects("2", main, [str(path), *arguments], error=SystemExit)
     assert message in capsys.readouterr().err

@@ -28,15 +28,11 @@ NEEDS = {"GPSampler": "torch", "CmaEsSampler": "cmaes"}
 @pytest.mark.parametrize(
     ("sampler", "env_id"),
     [
-        *(("TPESampler", env_id) for env_id in IDS),
-        ("CmaEsSampler", "CharHPO-v0"),
-        ("CmaEsSampler", "NMTHPO-v0"),
-        ("GPSampler", "CushLEPOR-ted-ende-v0"),
-        ("GPSampler", "NMTHPO-zhen-v0"),
-        ("NSGAIISampler", "NMTHPO-zhen-mo-v0"),
+        *(("TPESampler", env_id) for env_id in IDS), ("CmaEsSampler", "CharHPO-v0"), ("CmaEsSampler", "NMTHPO-v0"),
+        ("GPSampler", "CushLEPOR-ted-ende-v0"), ("GPSampler", "NMTHPO-zhen-v0"), ("NSGAIISampler", "NMTHPO-zhen-mo-v0"),
         ("QMCSampler", "NMTHPO-v0"),
     ],
-)
+)  # fmt: skip
 def test_any_sampler_of_optuna_is_an_agent(sampler: str, env_id: str) -> None:
     if sampler in NEEDS:
         pytest.importorskip(NEEDS[sampler])

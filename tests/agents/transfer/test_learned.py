@@ -16,6 +16,7 @@ from hpo_envs.benchmarks.comparison.scored import agent_of
 from hpo_envs.benchmarks.runs import run
 from hpo_envs.families.registry import FAMILIES, held_out_of
 from tests.agents import helpers
+from tests.helpers import rejects
 
 
 def candidates(n: int = 30, d: int = 3, seed: int = 0) -> np.ndarray:
@@ -81,10 +82,8 @@ def test_numbers_are_untrained_without_source_tasks() -> None:
 
 def test_invalid_arguments_are_rejected() -> None:
     problem, _ = related()
-    with pytest.raises(ValueError, match="weights must be one of .*, got 'bert'"):
-        agents.make("learned", problem, 0, weights="bert")
-    with pytest.raises(ValueError, match="one objective"):
-        agents.make("learned", replace(problem, objectives=2, sources=()), 0)
+    rejects("weights must be one of .*, got 'bert'", agents.make, "learned", problem, 0, weights="bert")
+    rejects("one objective", agents.make, "learned", replace(problem, objectives=2, sources=()), 0)
 
 
 def test_weights_have_not_seen_languages_of_problem() -> None:
@@ -98,8 +97,7 @@ def test_weights_have_not_seen_languages_of_problem() -> None:
         assert language not in made.trained_on
     problem, _ = related(excluded=tuple(sorted(every)))
     assert not agents.fits("learned", problem)
-    with pytest.raises(ValueError, match="seen must be True on tables of .*, got False"):
-        agents.make("learned", problem, 0)
+    rejects("seen must be True on tables of .*, got False", agents.make, "learned", problem, 0)
     assert not agents.fits("learned", problem, seen=False)
     assert agents.fits("learned", problem, seen=True)
     assert agents.make("learned", problem, 0, seen=True).trained_on < every

@@ -18,6 +18,7 @@ from hpo_envs.agents.transfer.ridge import Ridge, fit, terms
 from hpo_envs.benchmarks import problem_of, run
 from hpo_envs.commands.main import main
 from tests.agents.helpers import play
+from tests.helpers import rejects
 
 FEATURES = ("hyperparameters", "observed", "posterior")
 
@@ -38,8 +39,7 @@ def test_file_returns_what_was_written(file: str) -> None:
     assert (found.languages, found.features, found.candidates, found.hidden) == (expected.languages, FEATURES, 32, 4)
     for name, array in expected.members[0].items():
         np.testing.assert_array_equal(found.members[0][name], array.astype(np.float16))
-    with pytest.raises(ValueError, match="must have sha256 00"):
-        policy_file.read(file, "00")
+    rejects("must have sha256 00", policy_file.read, file, "00")
     policy_file.write(file, [trained(("deu",))])  # trained again
     assert policy_file.read(file).trained[0].languages == {"deu"}
 
@@ -69,9 +69,7 @@ def hostile(file: str) -> dict[str, bytes]:
 
     array = "0/0/score.weight.npy"
     return {
-        "empty": b"",
-        "text": b"no archive",
-        "cut": good[: len(good) // 2],
+        "empty": b"", "text": b"no archive", "cut": good[: len(good) // 2],
         "flipped": good[:200] + bytes(255 - b for b in good[200:260]) + good[260:],
         "no record": packed({k: v for k, v in entries.items() if k != "record.npy"}),
         "deep": packed(entries | {"record.npy": npy(np.array("[" * 100_000))}),
@@ -85,13 +83,10 @@ def hostile(file: str) -> dict[str, bytes]:
         "objects": packed(entries | {array: npy(np.array([print], object))}),
         "giant": packed(entries | {array: entries[array].replace(b"(1, 4)", b"(9**99,)")}),
         "pickle": packed(entries | {array: b"\x80\x04cos\nsystem\n(S'true'\ntR."}),
-        "features": with_record(features=["__class__"]),
-        "hidden": with_record(hidden=10**9),
-        "members": with_record(members=-1),
-        "candidates": with_record(candidates="many"),
-        "numbers": with_record(numbers={"slope": 1e999}),
-        "languages": with_record(languages=7),
-    }
+        "features": with_record(features=["__class__"]), "hidden": with_record(hidden=10**9),
+        "members": with_record(members=-1), "candidates": with_record(candidates="many"),
+        "numbers": with_record(numbers={"slope": 1e999}), "languages": with_record(languages=7),
+    }  # fmt: skip
 
 
 @pytest.mark.hostile
@@ -105,8 +100,7 @@ def test_hostile_files_end_in_one_line_each(file: str, tmp_path: Path, capsys: p
         assert main(["compare", "--env", "NMTHPO-zhen-v0", "--agents", f"policy:{bad}", "--out", str(tmp_path)]) != 0
         error = capsys.readouterr().err.strip()
         assert len(error.splitlines()) == 1, (name, error)
-    with pytest.raises(ValueError, match="policy must be a file of "):
-        policy_file.read(str(tmp_path / "none"))
+    rejects("policy must be a file of ", policy_file.read, str(tmp_path / "none"))
 
 
 def test_policy_samples_open_candidates_only(file: str) -> None:
@@ -134,12 +128,10 @@ def played(agent: Any, steps: int) -> list[int]:
 
 def test_policies_stay_off_languages_and_hyperparameters_that_they_must_not_see(file: str, tmp_path: Path) -> None:
     zhen, dutch = (problem_of(gym.make(i)) for i in ("NMTHPO-zhen-v0", "CharHPO-g2p-dut-lstm-v0"))
-    with pytest.raises(ValueError, match="seen must be True on tables of chi"):
-        Policy(zhen, 0, file=file)
+    rejects("seen must be True on tables of chi", Policy, zhen, 0, file=file)
     assert Policy(zhen, 0, file=file, seen=True).trained_on == {"chi"}
     other = str(policy_file.write(tmp_path / "other", [trained(names=zhen.feature_names)]))
-    with pytest.raises(ValueError, match="policy must be used on the hyperparameters that it was trained on, bpe"):
-        Policy(dutch, 0, file=other)
+    rejects("policy must be used on the hyperparameters that it was trained on, bpe", Policy, dutch, 0, file=other)
     with pytest.raises(ValueError, match="problem must have one objective for this agent, got 2"):
         Policy(problem_of(gym.make("NMTHPO-ruen-mo-v0")), 0, file=file)
 
@@ -180,8 +172,7 @@ def test_ridge_recovers_a_quadratic_function() -> None:
     grid = rng.random((500, 2))
     truth = -np.square(grid[:, 0] - 0.3) - 0.5 * np.square(grid[:, 1] - 0.8)
     assert np.corrcoef(terms(grid) @ coefficients, truth)[0, 1] > 0.95
-    with pytest.raises(ValueError, match="sources must have all"):
-        Ridge(problem_of(gym.make("NMTHPO-zhen-v0")), 0)
+    rejects("sources must have all", Ridge, problem_of(gym.make("NMTHPO-zhen-v0")), 0)
 
 
 def test_in_context_begins_as_random_search_with_weights_that_have_seen_nothing_of_the_problem() -> None:
