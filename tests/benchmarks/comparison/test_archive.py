@@ -11,7 +11,7 @@ import pytest
 from hpo_envs.benchmarks import Comparison
 from hpo_envs.benchmarks.comparison import archive
 from hpo_envs.benchmarks.study import study
-from hpo_envs.commands.main import main
+from tests.helpers import rejects
 
 TRACK = 'seeds = 6\nbudget = 4\nenvironments = ["NMTHPO-zhen-v0", "NMTHPO-jaen-v0"]\nagents = ["random", "bo-ei-rbf"]\n'
 
@@ -27,17 +27,14 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "old.zip"
 
 
-def test_new_agent_has_rank_among_archived_ones(built: Path, tmp_path: Path, capsys: Any) -> None:
+def test_new_agent_has_rank_among_archived_ones(built: Path, tmp_path: Path, cli: Any) -> None:
     given = ["compare", "--archive", str(built), "--out", str(tmp_path / "runs")]
-    assert main([*given, "--agents", "graph-ei-rbf"]) == 0
-    assert "12 runs made" in capsys.readouterr().out
+    assert "12 runs made" in cli([*given, "--agents", "graph-ei-rbf"])
     whole = Comparison({**study_of(built), "agents": ["random", "bo-ei-rbf", "graph-ei-rbf"]}).run()
     ranked = archive.rank(Comparison({**study_of(built), "agents": ["graph-ei-rbf"]}).run(), built)
     assert (ranked.digest(), ranked.verdict()) == (whole.digest(), whole.verdict())
-    assert main([*given, "--agents", "random"]) == 2
-    assert "--agents must be new to the archive, got random" in capsys.readouterr().err
-    assert main([*given, "--agents", "bo", "--seeds", "3"]) == 2
-    assert "--archive must be used with --agents alone, got seeds" in capsys.readouterr().err
+    assert "--agents must be new to the archive, got random" in cli([*given, "--agents", "random"], 2)
+    assert "--archive must be used with --agents alone, got seeds" in cli([*given, "--agents", "bo", "--seeds", "3"], 2)
 
 
 def study_of(built: Path) -> dict[str, Any]:
@@ -49,13 +46,11 @@ def test_archives_that_are_rejected(built: Path, tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         archive.challenge(tmp_path / "none.zip", ["bo"])
     (tmp_path / "a.zip").write_bytes(b"PK")
-    with pytest.raises(ValueError, match="must be an archive of runs .* got File is not a zip file"):
-        archive.challenge(tmp_path / "a.zip", ["bo"])
+    rejects("must be an archive of runs .* got File is not a zip file", archive.challenge, tmp_path / "a.zip", ["bo"])
     other = Comparison({**study_of(built), "agents": ["graph-ei-rbf"]}).run()
     key = next(k for k in other._scores._facts if k[0] == "sha256")
     other._scores._facts[key] = "0" * 64
-    with pytest.raises(ValueError, match="old.zip must have runs that can be compared with these: .* table nmthpo/"):
-        archive.rank(other, built)
+    rejects("old.zip must have runs that can be compared with these: .* table nmthpo/", archive.rank, other, built)
     with zipfile.ZipFile(built) as file:
         names = [n for n in file.namelist() if n != archive.STUDY]
     (tmp_path / "lost").mkdir()
@@ -63,8 +58,7 @@ def test_archives_that_are_rejected(built: Path, tmp_path: Path) -> None:
         for name in names[1:]:
             file.extract(name, tmp_path / "lost")
     (tmp_path / "lost" / "study.json").write_bytes((built.parent / "runs" / "study.json").read_bytes())
-    with pytest.raises(ValueError, match="an archive must have all runs of its track, got INCOMPLETE: 6 of 24"):
-        archive.build(tmp_path / "lost")
+    rejects("an archive must have all runs of its track, got INCOMPLETE: 6 of 24", archive.build, tmp_path / "lost")
 
 
 def test_nothing_is_written_outside_of_the_folder(built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -39,10 +39,9 @@ def found(folder: Path) -> dict[str, Any]:
     return Comparison.load(folder).summary()
 
 
-def test_command_writes_page_and_summary(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_writes_page_and_summary(folder: Path, tmp_path: Path, cli: Any) -> None:
     page, scores = tmp_path / "p" / "page.html", tmp_path / "scores.json"
-    assert main(["report", str(folder), "--out", str(page), "--summary", str(scores), "--title", "Mine"]) == 0
-    out = capsys.readouterr().out
+    out = cli(["report", str(folder), "--out", str(page), "--summary", str(scores), "--title", "Mine"])
     assert "NMTHPO: " in out
     assert str(page) in out
     text = page.read_text(encoding="utf-8")

@@ -18,7 +18,7 @@ from hpo_envs.commands.main import main
 from hpo_envs.tuning import tune
 from tests.benchmarks.study.helpers import SMALL
 from tests.benchmarks.study.test_scheduler import deadly
-from tests.helpers import WIDE
+from tests.helpers import WIDE, rejects
 from tests.hpo_envs.tuning import helpers
 from tests.robustness.executors import dask, loky, threads
 from tests.robustness.executors import spawned as pool
@@ -78,8 +78,7 @@ class Loses(concurrent.futures.Executor):
 def test_exceptions_are_raised_and_losses_name_the_call() -> None:
     with PooledCalls(pool) as calls:
         calls.submit(fails, 3)
-        with pytest.raises(KeyError, match="3"):
-            calls.next()
+        rejects("3", calls.next, error=KeyError)
         calls.submit(dies, 4)
         calls.submit(abs, -5)
         found: list[Any] = []
@@ -91,10 +90,8 @@ def test_exceptions_are_raised_and_losses_name_the_call() -> None:
         assert sorted(found) == [4, 5]
     with PooledCalls(Loses) as calls:
         calls.submit(abs, -1)
-        with pytest.raises(WorkerLost, match=r"the executor lost -1 each time, last by OSError\('gone'\)"):
-            calls.next()
-    with pytest.raises(ValueError, match="executor must be a concurrent.futures.Executor or a factory of one, got 3"):
-        PooledCalls(3)
+        rejects(r"the executor lost -1 each time, last by OSError\('gone'\)", calls.next, error=WorkerLost)
+    rejects("executor must be a concurrent.futures.Executor or a factory of one, got 3", PooledCalls, 3)
 
 
 @pytest.mark.parametrize("factory", FACTORIES[:3])

@@ -30,15 +30,11 @@ def test_a_frame_has_a_row_for_each_evaluation() -> None:
 @pytest.mark.parametrize(
     ("env_id", "columns"),
     [
-        ("CharHPO-v0", {"batch_size", "learning_rate"}),
-        ("CushLEPOR-ted-ende-v0", {"alpha", "beta"}),
-        ("NMTHPO-v0", {"bpe", "layers"}),
-        ("NMTLC-zhen-v0", {"layers", "level"}),
-        ("FIESTA-ner-v0", {"key"}),
-        ("NASBenchNLP-cell-v0", {"action"}),
-        ("NMTHPO-zhen-mo-v0", {"reward_bleu", "reward_decoding_seconds"}),
+        ("CharHPO-v0", {"batch_size", "learning_rate"}), ("CushLEPOR-ted-ende-v0", {"alpha", "beta"}),
+        ("NMTHPO-v0", {"bpe", "layers"}), ("NMTLC-zhen-v0", {"layers", "level"}), ("FIESTA-ner-v0", {"key"}),
+        ("NASBenchNLP-cell-v0", {"action"}), ("NMTHPO-zhen-mo-v0", {"reward_bleu", "reward_decoding_seconds"}),
     ],
-)
+)  # fmt: skip
 def test_every_kind_of_action_has_its_columns(env_id: str, columns: set[str]) -> None:
     runs = run("random", env_id, [0, 1], budget=3 if env_id != "NMTLC-zhen-v0" else None)
     frame = runs.to_frame()

@@ -22,7 +22,7 @@ from hpo_envs.benchmarks.study.scheduler import conduct
 from hpo_envs.benchmarks.study.study import Entrant, Environment, Study, from_data
 from hpo_envs.commands.main import main
 from tests.benchmarks.helpers import HOSTILE, isolated
-from tests.helpers import WIDE, missing_extra
+from tests.helpers import WIDE, missing_extra, rejects
 
 pytestmark = [pytest.mark.hostile, pytest.mark.skipif(os.name != "posix", reason="isolation needs POSIX's pipes")]
 
@@ -163,12 +163,9 @@ def test_study_files_isolate_without_importing_agent() -> None:
     data = {"environments": "NMTHPO-zhen-v0", "seeds": 1, "agents": [f"{HOSTILE}:NoSuchAgent"], "isolate": True}
     assert [c.isolated for c in from_data(data).agents] == [True]
     assert HOSTILE not in sys.modules
-    with pytest.raises(ValueError, match="isolate must be true, false or an interpreter, got 1"):
-        from_data({**data, "isolate": 1})
-    with pytest.raises(ValueError, match="importable as module:factory, got 'no_such:Agent'"):
-        from_data({**data, "agents": ["no_such:Agent"]})
-    with pytest.raises(AgentError, match="NoSuchAgent"):
-        isolated(f"{HOSTILE}:NoSuchAgent")
+    rejects("isolate must be true, false or an interpreter, got 1", from_data, {**data, "isolate": 1})
+    rejects("importable as module:factory, got 'no_such:Agent'", from_data, {**data, "agents": ["no_such:Agent"]})
+    rejects("NoSuchAgent", isolated, f"{HOSTILE}:NoSuchAgent", error=AgentError)
 
 
 def test_factories_have_name() -> None:
@@ -179,8 +176,7 @@ def test_factories_have_name() -> None:
 
 @pytest.mark.parametrize("value", [(1, 2), object(), {1: 2}])
 def test_hyperparameters_are_json(value: Any) -> None:
-    with pytest.raises(ValueError, match="hyperparameters must be JSON data"):
-        isolated("random", value=value)
+    rejects("hyperparameters must be JSON data", isolated, "random", value=value)
 
 
 def test_host_that_has_ended_is_reported() -> None:
@@ -188,8 +184,7 @@ def test_host_that_has_ended_is_reported() -> None:
         folder = host._folder.name
     assert not Path(folder).exists()
     host.close()
-    with pytest.raises(AgentError, match="has already ended"):
-        run("random", "NMTHPO-zhen-v0", [0], isolate=host)
+    rejects("has already ended", run, "random", "NMTHPO-zhen-v0", [0], isolate=host, error=AgentError)
 
 
 def test_interpreter_of_another_environment_plays_same() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hpo_envs.benchmarks.runs.journal import DamagedError, Journal, salvage
-from tests.helpers import ROOT
+from tests.helpers import ROOT, rejects
 
 pytestmark = pytest.mark.hostile
 
@@ -39,8 +39,7 @@ def test_a_line_that_was_cut_off_is_ignored(tmp_path: Path) -> None:
         path.write_bytes(data[:end])
         whole = sum(end >= sum(map(len, lines[: i + 1])) for i in range(len(lines)))
         if not whole:  # the first is written as a whole, so that an emptied journal is damage
-            with pytest.raises(ValueError, match=r"run\.jsonl must begin with a whole record, .* delete it"):
-                Journal(path)
+            rejects(r"run\.jsonl must begin with a whole record, .* delete it", Journal, path)
             continue
         journal = Journal(path)
         assert journal.records == RECORDS[:whole]
@@ -56,8 +55,7 @@ def test_flipped_bits_are_rejected(tmp_path: Path) -> None:
         bad = bytearray(data)
         bad[rng.integers(len(bad) - 1)] ^= 1 << int(rng.integers(8))  # the last line break makes a cut of a flip
         path.write_bytes(bad)
-        with pytest.raises(ValueError, match="line [123]: must match its checksum"):
-            Journal(path)
+        rejects("line [123]: must match its checksum", Journal, path)
 
 
 SCRIPT = """
@@ -102,8 +100,7 @@ def test_second_writer_is_refused_before_anything_is_cut(tmp_path: Path) -> None
     second.append({"by": "second"})
     before = path.read_bytes()
     for record in ({"by": "first"}, {"by": "first, with a longer record than that of the second"}):
-        with pytest.raises(ValueError, match="must have one writer, got changes by another one: nothing was added"):
-            first.append(record)
+        rejects("must have one writer, got changes by another one: nothing was added", first.append, record)
     assert path.read_bytes() == before
     assert Journal(path).records == [*RECORDS, {"by": "second"}]
 
@@ -115,8 +112,7 @@ def test_file_that_changed_under_its_writer_is_left_alone(tmp_path: Path, change
     data = path.read_bytes()
     changed = {"shorter": data[:-3], "other": data[:-3] + b"???", "replaced": data[: len(data) // 2] * 3}[change]
     path.write_bytes(changed)
-    with pytest.raises(ValueError, match="must have one writer"):
-        journal.append({"seed": 3})
+    rejects("must have one writer", journal.append, {"seed": 3})
     assert path.read_bytes() == changed
 
 
@@ -137,8 +133,7 @@ def test_damaged_journal_keeps_its_valid_beginning(tmp_path: Path) -> None:
         reader.follow()
     assert caught.value.whole == 2
     path.write_bytes(b"damaged from the beginning\n")
-    with pytest.raises(ValueError, match="line 1: must match its checksum"):
-        salvage(path)
+    rejects("line 1: must match its checksum", salvage, path)
 
 
 def test_salvage_writes_through_no_symbolic_link(tmp_path: Path) -> None:
@@ -146,6 +141,5 @@ def test_salvage_writes_through_no_symbolic_link(tmp_path: Path) -> None:
     theirs.write_bytes(filled(path).path.read_bytes()[:-9] + b"damaged\n\n")
     path.unlink()
     path.symlink_to(theirs)
-    with pytest.raises(ValueError, match="got a symbolic link"):
-        salvage(path)
+    rejects("got a symbolic link", salvage, path)
     assert theirs.read_bytes().endswith(b"damaged\n\n")

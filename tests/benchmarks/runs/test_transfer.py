@@ -20,7 +20,7 @@ from hpo_envs.benchmarks.study.scheduler import conduct
 from hpo_envs.benchmarks.study.study import from_data
 from hpo_envs.families.registry import SPECS, held_out_of
 from hpo_envs.tables.table import Table
-from tests.helpers import ROOT
+from tests.helpers import ROOT, rejects
 
 NMT = ("zhen", "ruen", "jaen", "enja", "swen", "soen")
 
@@ -58,10 +58,8 @@ def test_another_class_of_models_of_a_task_group_is_no_source() -> None:
     excluded = sources("TextMini-polarity-joint-v0")
     assert excluded.excluded == ("sentence polarity, sentiment",)
     assert "textmini/reviews-joint" in [s.name for s in excluded.sources]
-    with pytest.raises(ValueError, match="transfer must be one of .* whose family has no split"):
-        sources("TextMini-polarity-neural-v0")
-    with pytest.raises(ValueError, match="whose family has no split"):
-        sources("TaskSet-gru128-v0")
+    rejects("transfer must be one of .* whose family has no split", sources, "TextMini-polarity-neural-v0")
+    rejects("whose family has no split", sources, "TaskSet-gru128-v0")
 
 
 def test_all_of_language_is_left_out() -> None:
@@ -128,8 +126,7 @@ def test_all_agents_get_same_immutable_sources() -> None:
     assert taken[0].sources is taken[1].sources
     source = taken[0].sources[0]
     for array in (source.features, source.rewards, source.costs):
-        with pytest.raises(ValueError, match="cannot set WRITEABLE"):
-            array.setflags(write=True)
+        rejects("cannot set WRITEABLE", array.setflags, write=True)
     assert all(np.array_equal(a.rewards, b.rewards) for a, b in zip(with_sources, without, strict=True))
     assert "transfer" not in without[0].header
     assert with_sources[0].header["transfer"]["excluded"] == ["chi"]
@@ -165,24 +162,19 @@ def test_another_process_gets_same_bytes() -> None:
     ],
 )
 def test_what_cannot_be_transferred_is_reported(env_id: str, asked: str, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        sources(env_id, asked)
+    rejects(message, sources, env_id, asked)
 
 
 def test_runs_with_sources_are_apart_and_resumed_only_on_same(tmp_path: Path) -> None:
     data = {"seeds": 2, "budget": 3, "agents": ["random"], "environments": ["NMTHPO-zhen-v0"]}
     study = from_data({**data, "transfer": "family"})
     assert (conduct(study, tmp_path).made, conduct(study, tmp_path).found) == (2, 2)
-    with pytest.raises(ValueError, match="agree on what was run: .* with transfer"):
-        conduct(from_data({**data, "seeds": 3}), tmp_path)
+    rejects("agree on what was run: .* with transfer", conduct, from_data({**data, "seeds": 3}), tmp_path)
     runs = store.read(tmp_path)
     assert {scored.environment_of(r.header) for r in runs} == {"NMTHPO-zhen-v0 (subsample=0.8, transfer=NMTHPO)"}
     other = copy.deepcopy(runs[0])
     other.header["transfer"]["sources"][0]["sha256"] = hashlib.sha256(b"").hexdigest()
-    with pytest.raises(ValueError, match="agree on what was run: .* with transfer sources"):
-        store.Store(tmp_path).check([other.header])
-    with pytest.raises(ValueError, match="runs must share their sources"):
-        scored.Scores.of([runs[1], other]).scored()
+    rejects("agree on what was run: .* with transfer sources", store.Store(tmp_path).check, [other.header])
+    rejects("runs must share their sources", scored.Scores.of, [runs[1], other])
     other.header["transfer"]["sources"][0]["languages"] = ["zh"]
-    with pytest.raises(ValueError, match="sources must share no language with .*, got chi"):
-        scored.Scores.of([other]).scored()
+    rejects("sources must share no language with .*, got chi", scored.Scores.of, [other])

@@ -15,6 +15,7 @@ from hpo_envs.benchmarks.study import task as work
 from hpo_envs.benchmarks.study.block import Block, blocks_of, layout_of
 from hpo_envs.benchmarks.study.study import Entrant, Environment
 from hpo_envs.benchmarks.study.task import StudyTask, perform, remainder
+from tests.helpers import rejects
 
 
 @pytest.fixture(scope="module")
@@ -48,10 +49,8 @@ def test_runs_of_one_layout_are_together(runs: list[Run]) -> None:
     other = run("random", "NMTHPO-zhen-v0", [0], budget=2)
     blocks = list(blocks_of([runs[0], *other, *runs[1:]]))
     assert [(b.header["env"], len(b)) for b in blocks] == [("FIESTA-tdsa8-v0", 4), ("NMTHPO-zhen-v0", 1)]
-    with pytest.raises(ValueError, match="arrays of the same types and shapes"):
-        Block.of([runs[0], *other])
-    with pytest.raises(ValueError, match="action must hold numbers"):
-        layout_of(dataclasses.replace(runs[0], actions=np.array(["a"])))
+    rejects("arrays of the same types and shapes", Block.of, [runs[0], *other])
+    rejects("action must hold numbers", layout_of, dataclasses.replace(runs[0], actions=np.array(["a"])))
 
 
 def test_tasks_take_about_their_time_and_lose_no_seed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -112,5 +111,4 @@ def test_expected_runs_are_kept_and_extended(tmp_path: Path) -> None:
 @pytest.mark.hostile
 def test_damaged_files_are_rejected(tmp_path: Path, text: str) -> None:
     (tmp_path / "study.json").write_text(text)
-    with pytest.raises(ValueError, match=r"study.json must list runs in the format of hpo_envs, got "):
-        manifest.read(tmp_path)
+    rejects(r"study.json must list runs in the format of hpo_envs, got ", manifest.read, tmp_path)

@@ -17,18 +17,12 @@ from hpo_envs.benchmarks.analysis import regret
 from hpo_envs.benchmarks.runs import Run, run
 from hpo_envs.benchmarks.study import store
 from hpo_envs.tables import store as tables
+from tests.helpers import rejects
 
 HEADER = {
-    "env": "NMTHPO-zhen-v0",
-    "env_kwargs": {},
-    "budget": 20.0,
-    "agent": "random",
-    "hyperparameters": {},
-    "versions": {"numpy": "2.0.0"},
-    "table": "nmthpo/zhen",
-    "kind": "surrogate",
-    "sha256": "a" * 64,
-}
+    "env": "NMTHPO-zhen-v0", "env_kwargs": {}, "budget": 20.0, "agent": "random", "hyperparameters": {},
+    "versions": {"numpy": "2.0.0"}, "table": "nmthpo/zhen", "kind": "surrogate", "sha256": "a" * 64,
+}  # fmt: skip
 
 
 def make(seed: int, k: int = 5, **header: Any) -> Run:
@@ -118,8 +112,7 @@ def test_writing_again_adds_only_what_is_new(tmp_path: Path) -> None:
     now = {p.name: p.read_bytes() for p in (tmp_path / "NMTHPO-zhen-v0").iterdir()}
     assert first.items() <= now.items()
     assert [n.rpartition("-")[0] for n in sorted(now)] == ["other-1-1", "random-0-4", "random-1-3"]
-    with pytest.raises(ValueError, match="distinct seeds, got 7 of random twice"):
-        store.write([make(7), make(7)], tmp_path)
+    rejects("distinct seeds, got 7 of random twice", store.write, [make(7), make(7)], tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -137,10 +130,8 @@ def test_writing_again_adds_only_what_is_new(tmp_path: Path) -> None:
 def test_runs_with_different_headers_are_not_mixed(tmp_path: Path, change: dict[str, Any], message: str) -> None:
     store.write([make(0)], tmp_path)
     before = store.read(tmp_path)
-    with pytest.raises(ValueError, match=message):
-        store.write([make(1, **change)], tmp_path)
-    with pytest.raises(ValueError, match=message):
-        store.write([make(1), make(2, **change)], tmp_path / "fresh" if "agent" in change else tmp_path)
+    rejects(message, store.write, [make(1, **change)], tmp_path)
+    rejects(message, store.write, [make(1), make(2, **change)], tmp_path / "fresh" if "agent" in change else tmp_path)
     assert all(equal(a, b) for a, b in zip(before, store.read(tmp_path), strict=True))
 
 
@@ -190,14 +181,11 @@ def test_files_of_others_are_rejected_or_ignored(tmp_path: Path) -> None:
     assert len(store.read(tmp_path)) == 1
     (part,) = folder.glob("*.parquet")
     (folder / "random-1-1.parquet").write_bytes(part.read_bytes())
-    with pytest.raises(ValueError, match="random-1-1.parquet must have a name with a sha256"):
-        store.read(tmp_path)
+    rejects("random-1-1.parquet must have a name with a sha256", store.read, tmp_path)
     (folder / "random-1-1.parquet").unlink()
     (folder / part.name.replace("random-0", "random-1")).write_bytes(part.read_bytes()[:-9])
-    with pytest.raises(ValueError, match="must have the sha256 in its name"):
-        store.read(tmp_path)
-    with pytest.raises(FileNotFoundError, match="runs must be in a folder"):
-        store.read(tmp_path / "nowhere")
+    rejects("must have the sha256 in its name", store.read, tmp_path)
+    rejects("runs must be in a folder", store.read, tmp_path / "nowhere", error=FileNotFoundError)
 
 
 def write_in_steps(folder: Path, ready: Any, order: list[int]) -> None:
@@ -216,10 +204,8 @@ def test_part_in_place_of_another_is_rejected(tmp_path: Path, other: str) -> Non
     place = tmp_path / env / part.name.replace("random", agent)
     place.parent.mkdir(exist_ok=True)
     part.rename(place)
-    with pytest.raises(ValueError, match="must be NMTHPO-zhen-v0/random-0-0-.*, got a renamed or moved file"):
-        store.read(tmp_path, env, agent)
-    with pytest.raises(ValueError, match="renamed or moved"):
-        store.Store(tmp_path).seeds(env, agent)
+    rejects("must be NMTHPO-zhen-v0/random-0-0-.*, got a renamed or moved file", store.read, tmp_path, env, agent)
+    rejects("renamed or moved", store.Store(tmp_path).seeds, env, agent)
 
 
 @pytest.mark.hostile
@@ -271,8 +257,7 @@ def test_no_flipped_bit_and_no_cut_is_read(tmp_path: Path) -> None:
         bad = bytearray(data)
         bad[rng.integers(len(bad))] ^= 1 << int(rng.integers(8))
         part.write_bytes(bad if rng.random() < 0.9 else data[: rng.integers(len(data))])
-        with pytest.raises(ValueError, match="must have the sha256 in its name"):
-            store.read(tmp_path)
+        rejects("must have the sha256 in its name", store.read, tmp_path)
     part.write_bytes(data)
     assert store.digest(store.read(tmp_path)) == store.digest(runs)
 
@@ -288,8 +273,7 @@ def test_runs_that_two_processes_stored_are_read_once(tmp_path: Path) -> None:
     third.seeds("NMTHPO-zhen-v0", "random")
     store.write([dataclasses.replace(make(9), costs=np.full(5, 2.0))], tmp_path)
     third.add([make(9)])
-    with pytest.raises(ValueError, match="a run must have one result, got .*9.* different"):
-        store.read(tmp_path)
+    rejects("a run must have one result, got .*9.* different", store.read, tmp_path)
 
 
 def test_publishing_reads_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -306,8 +290,7 @@ def test_part_of_later_format_is_rejected(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(store.parquet.flat, "SCHEMA", 3)
     store.write([make(0)], tmp_path)
     monkeypatch.undo()
-    with pytest.raises(ValueError, match="file of runs written by this version of hpo_envs, got schema 3, not 1"):
-        store.read(tmp_path)
+    rejects("file of runs written by this version of hpo_envs, got schema 3, not 1", store.read, tmp_path)
 
 
 def test_digest_sees_every_bit() -> None:

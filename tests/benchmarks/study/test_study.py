@@ -20,7 +20,7 @@ from hpo_envs.benchmarks.study.scheduler import conduct
 from hpo_envs.benchmarks.study.study import Entrant, from_data, from_file, seeds_of
 from hpo_envs.families.registry import SPECS, installed
 from tests.benchmarks.study.helpers import MINE, SMALL, UNLUCKY
-from tests.helpers import IDS
+from tests.helpers import IDS, rejects
 
 
 def files_of(folder: Path) -> dict[str, bytes]:
@@ -47,8 +47,7 @@ def test_study_file(tmp_path: Path) -> None:
 def test_seeds() -> None:
     assert (seeds_of(3), seeds_of([7, "1-3"])) == ((0, 1, 2), (1, 2, 3, 7))
     for bad in (0, True, -1, "3", "5-1", [1, 1], [-1], [1.5], [True], None):
-        with pytest.raises(ValueError, match="seeds must be"):
-            seeds_of(bad)
+        rejects("seeds must be", seeds_of, bad)
 
 
 def test_all_agents_are_those_that_can_be_had() -> None:
@@ -85,16 +84,13 @@ def test_agent_without_its_package_says_what_to_install(monkeypatch: pytest.Monk
     ],
 )
 def test_what_study_cannot_mean(change: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        from_data({**SMALL, **change})
+    rejects(message, from_data, {**SMALL, **change})
 
 
 def test_study_needs_its_parts_and_toml(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="a study must have agents, got environments"):
-        from_data({"environments": SMALL["environments"]})
+    rejects("a study must have agents, got environments", from_data, {"environments": SMALL["environments"]})
     (tmp_path / "bad.toml").write_text("seeds = = 3")
-    with pytest.raises(ValueError, match=r"bad.toml must be a TOML file"):
-        from_file(tmp_path / "bad.toml")
+    rejects(r"bad.toml must be a TOML file", from_file, tmp_path / "bad.toml")
 
 
 def test_by_default_each_seed_is_replicate_and_slow_agents_have_fewer(tmp_path: Path) -> None:
@@ -155,8 +151,7 @@ def test_more_agents_and_seeds_run_only_what_is_missing(tmp_path: Path) -> None:
 def test_study_rejects_to_mix_before_it_runs(tmp_path: Path, change: dict[str, Any], message: str) -> None:
     conduct(from_data(SMALL), tmp_path)
     before = files_of(tmp_path)
-    with pytest.raises(ValueError, match=message):
-        conduct(from_data({**SMALL, "seeds": 50, **change}), tmp_path)
+    rejects(message, conduct, from_data({**SMALL, "seeds": 50, **change}), tmp_path)
     assert files_of(tmp_path) == before
 
 
@@ -171,8 +166,7 @@ def test_study_rejects_to_mix_before_it_runs(tmp_path: Path, change: dict[str, A
 )
 @pytest.mark.hostile
 def test_names_that_mislead_are_rejected(agent: dict[str, str], rule: str) -> None:
-    with pytest.raises(ValueError, match=rule):
-        from_data({**SMALL, "agents": [agent]})
+    rejects(rule, from_data, {**SMALL, "agents": [agent]})
 
 
 @pytest.mark.hostile
@@ -196,8 +190,7 @@ def test_changed_code_is_rejected(tmp_path: Path, mine: str) -> None:
     (tmp_path / f"{mine}.py").write_text(MINE.replace(str(UNLUCKY), "[99]"))
     importlib.reload(sys.modules[mine])
     assert source.keys() == {mine}
-    with pytest.raises(ValueError, match=f"agent_source {mine} '{source[mine]}'"):
-        conduct(study, tmp_path / "runs")
+    rejects(f"agent_source {mine} '{source[mine]}'", conduct, study, tmp_path / "runs")
 
 
 def test_number_versions_are_not_mixed_and_other_commits_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -217,13 +210,10 @@ def test_number_versions_are_not_mixed_and_other_commits_are(tmp_path: Path, mon
     kept = files_of(tmp_path)
     own, other = versions["agent", "random"], versions["family", "NMTHPO"]
     for agent in ("bo-ei-rbf", "random"):
-        with pytest.raises(ValueError, match=f"numbers NMTHPO {other}, {agent} would add {other + 1}"):
-            go_on("A", agent, ("NMTHPO",))
-    with pytest.raises(ValueError, match=f"agent_numbers random {own}, random would add {own + 1}"):
-        go_on("A", raised=("random",))
+        rejects(f"numbers NMTHPO {other}, {agent} would add {other + 1}", go_on, "A", agent, ("NMTHPO",))
+    rejects(f"agent_numbers random {own}, random would add {own + 1}", go_on, "A", raised=("random",))
     for change, rule in (({"budget": 5}, "budget"), ({"shuffle": False}, "shuffle")):
-        with pytest.raises(ValueError, match=f"has runs of NMTHPO-zhen-v0 with {rule}"):
-            go_on("A", **change)
+        rejects(f"has runs of NMTHPO-zhen-v0 with {rule}", go_on, "A", **change)
     with pytest.raises(ValueError, match="with hyperparameters beta 4.0, x would add 8.0"):
         go_on("A", {"name": "x", "algorithm": "bo-ucb", "hyperparameters": {"beta": 8.0}})
     assert files_of(tmp_path) == kept

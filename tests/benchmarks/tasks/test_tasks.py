@@ -11,6 +11,7 @@ from hpo_envs.benchmarks import tasks
 from hpo_envs.core.family import IdArguments
 from hpo_envs.families import registry
 from hpo_envs.tables.datasets.charmini import LANGUAGES, SHARED_TASK
+from tests.helpers import rejects
 
 PARTS = ("train", "validation", "test")
 
@@ -132,18 +133,12 @@ def test_restrictions_change_no_other_number() -> None:
     ],
 )
 def test_wrong_restrictions(env_id: str, kwargs: dict[str, object], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        gym.make(env_id, **kwargs)
+    rejects(message, gym.make, env_id, **kwargs)
 
 
 def test_wrong_names() -> None:
-    with pytest.raises(ValueError, match="name must be one of .*, did you mean 'NMTLC'"):
-        tasks.split("NMTL")
-    with pytest.raises(ValueError, match="version must be 1, got 2"):
-        tasks.split("NMTLC", 2)
-    with pytest.raises(ValueError, match="part must be one of .*, got 'tset'"):
-        tasks.split("NMTHPO-v0").drawn("tset")
-    with pytest.raises(ValueError, match="NMTLC must draw its tasks"):
-        tasks.split("NMTLC").drawn("test")
-    with pytest.raises(ValueError, match="have some in 'validation'"):
-        tasks.leave_one_out("NMTHPO-v0")["zh"].drawn("validation")
+    rejects("name must be one of .*, did you mean 'NMTLC'", tasks.split, "NMTL")
+    rejects("version must be 1, got 2", tasks.split, "NMTLC", 2)
+    rejects("part must be one of .*, got 'tset'", tasks.split("NMTHPO-v0").drawn, "tset")
+    rejects("NMTLC must draw its tasks", tasks.split("NMTLC").drawn, "test")
+    rejects("have some in 'validation'", tasks.leave_one_out("NMTHPO-v0")["zh"].drawn, "validation")
