@@ -13,7 +13,7 @@ from hpo_envs.agents import AGENTS, Agent, Problem
 from hpo_envs.agents.random import RandomSearch
 from hpo_envs.benchmarks.runs import problem_of, run
 from hpo_envs.testing import AGENT_RULES, STAGES, check_agent
-from tests.helpers import WIDE, here_and_elsewhere, missing_extra
+from tests.helpers import WIDE, here_and_elsewhere, missing_extra, rejects
 
 
 def class_of(name: str) -> Any:
@@ -104,10 +104,8 @@ def test_entries_are_complete() -> None:
 
 def test_unknown_names_and_hyperparameters_are_rejected() -> None:
     problem = Problem(gym.spaces.Discrete(3))
-    with pytest.raises(ValueError, match="agent must be one of .*, got 'randon', did you mean 'random'"):
-        agents.make("randon", problem, 0)
-    with pytest.raises(TypeError, match="depth"):
-        agents.make("random", problem, 0, depth=3)
+    rejects("agent must be one of .*, got 'randon', did you mean 'random'", agents.make, "randon", problem, 0)
+    rejects("depth", agents.make, "random", problem, 0, depth=3, error=TypeError)
 
 
 def test_random_search_meets_every_row_once_and_then_again() -> None:

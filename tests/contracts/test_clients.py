@@ -30,21 +30,16 @@ ROWS, GRID, BOX, CURVES = "NMTHPO-zhen-v0", "NMTHPO-v0", "CharHPO-v0", "NMTLC-ft
 @pytest.mark.parametrize(
     ("package", "name", "env_id", "wrapper"),
     [
-        ("stable_baselines3", "PPO", ROWS, None),
-        ("stable_baselines3", "PPO", GRID, None),
-        ("stable_baselines3", "PPO", BOX, None),
-        ("stable_baselines3", "DQN", ROWS, None),
+        ("stable_baselines3", "PPO", ROWS, None), ("stable_baselines3", "PPO", GRID, None),
+        ("stable_baselines3", "PPO", BOX, None), ("stable_baselines3", "DQN", ROWS, None),
         ("stable_baselines3", "DQN", CURVES, FlattenAction),
         ("stable_baselines3", "DQN", "NASBenchNLP-wikitext2-v0", FlattenAction),
-        ("stable_baselines3", "SAC", BOX, None),
-        ("stable_baselines3", "TD3", ROWS, ContinuousAction),
-        ("sb3_contrib", "QRDQN", GRID, FlattenAction),
-        ("sb3_contrib", "MaskablePPO", ROWS, None),
-        ("sb3_contrib", "MaskablePPO", CURVES, None),
-        ("sb3_contrib", "RecurrentPPO", GRID, None),
+        ("stable_baselines3", "SAC", BOX, None), ("stable_baselines3", "TD3", ROWS, ContinuousAction),
+        ("sb3_contrib", "QRDQN", GRID, FlattenAction), ("sb3_contrib", "MaskablePPO", ROWS, None),
+        ("sb3_contrib", "MaskablePPO", CURVES, None), ("sb3_contrib", "RecurrentPPO", GRID, None),
         ("sb3_contrib", "TQC", BOX, None),
     ],
-)
+)  # fmt: skip
 def test_stable_baselines3_trains(package: str, name: str, env_id: str, wrapper: Any) -> None:
     library = pytest.importorskip(package)
     env = made(env_id) if "NASBench" not in env_id else made(env_id, levels=3, budget=1e5)

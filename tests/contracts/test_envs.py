@@ -10,7 +10,7 @@ from hpo_envs.core.engines.function import scalar
 from hpo_envs.families.function import SPACE, example, page
 from hpo_envs.families.registry import FAMILIES, SPECS
 from hpo_envs.testing import ENV_RULES, check_env
-from tests.helpers import IDS, ONE_OF_EACH, WIDE
+from tests.helpers import IDS, ONE_OF_EACH, WIDE, rejects
 
 COVERS = (
     "hpo_envs.testing.batches",
@@ -37,10 +37,8 @@ def test_an_id_may_have_a_module_prefix() -> None:
 
 
 def test_unknown_names_suggest_nearest() -> None:
-    with pytest.raises(gym.error.NameNotFound, match="NMTHPO-swen"):
-        gym.make("NMTHPO-swenn-v0")
-    with pytest.raises(ValueError, match="pair must be one of .*, got 'sven', did you mean 'swen'"):
-        gym.make("NMTHPO-swen-v0", pair="sven")
+    rejects("NMTHPO-swen", gym.make, "NMTHPO-swenn-v0", error=gym.error.NameNotFound)
+    rejects("pair must be one of .*, got 'sven', did you mean 'swen'", gym.make, "NMTHPO-swen-v0", pair="sven")
 
 
 LIVE = {family.name: family for family in FAMILIES.values() if family.example}

@@ -18,16 +18,10 @@ COVERS = tuple(f"hpo_envs.families.{folder}" for folder in sorted(FOLDERS))
 NAMES = {f.name for f in FAMILIES.values()} | {f.dataset for f in FAMILIES.values() if not f.user_levels}
 # Each of these is about families that it chose: stories, tests of papers, and the agents that were trained on two.
 ABOUT = (
-    "docs/stories/",
-    "hpo_envs/benchmarks/learned/",
-    "hpo_envs/benchmarks/tasks/verdict/",
-    "tests/agents/transfer/test_learned.py",
-    "tests/benchmarks/learned/",
-    "tests/benchmarks/papers/",
-    "tests/benchmarks/tasks/verdict/",
-    "tests/docs/test_stories.py",
-    "tests/regression/recompute.py",
-)
+    "docs/stories/", "hpo_envs/benchmarks/learned/", "hpo_envs/benchmarks/tasks/verdict/",
+    "tests/agents/transfer/test_learned.py", "tests/benchmarks/learned/", "tests/benchmarks/papers/",
+    "tests/benchmarks/tasks/verdict/", "tests/docs/test_stories.py", "tests/regression/recompute.py",
+)  # fmt: skip
 
 
 def sources() -> Iterator[tuple[str, Path]]:

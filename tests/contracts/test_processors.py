@@ -91,17 +91,13 @@ def test_what_environments_compute_avoids_what_depends_on_processor() -> None:
 
 WHOLE = frozenset(
     {
-        "SPLITS.values()",
-        "_SPLITS.values()",
-        "SIZES",
-        "(r.bytes for r in records)",
-        "(place[k] for k in g.predecessors(n))",
-        "(inputs if k == 0 else size for k in sources)",
+        "SPLITS.values()", "_SPLITS.values()", "SIZES", "(r.bytes for r in records)",
+        "(place[k] for k in g.predecessors(n))", "(inputs if k == 0 else size for k in sources)",
         "(GROUPS[name] for name in features if name not in APART)",
         "(entry.file_size for entry in zipfile.ZipFile(io.BytesIO(data)).infolist())",
         "(len(c.nodes) + c.first + sum((len(i) for _, i in c.nodes)) for c in (a, b))",
     }
-)
+)  # fmt: skip
 """Sums in other modules whose terms are whole numbers."""
 ADDED = {"agents/search/base.py": "arrays", "agents/transfer/ridge.py": "arrays"}
 

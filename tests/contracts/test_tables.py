@@ -4,6 +4,7 @@ import pytest
 
 from hpo_envs.tables import catalogue, frames, store
 from hpo_envs.testing import check_table
+from tests.helpers import rejects
 
 HERE = [name for name in store.names() if not store.missing(name)]
 
@@ -25,12 +26,9 @@ def test_catalogue_is_complete() -> None:
     for name in store.names():
         assert {*store.files(name)} <= {*catalogue.files()}
         assert not (store.files(name) and name in catalogue.pins())
-    with pytest.raises(ValueError, match="dataset must be one of .*, got 'nmthp', did you mean 'nmthpo'"):
-        catalogue.dataset("nmthp")
+    rejects("dataset must be one of .*, got 'nmthp', did you mean 'nmthpo'", catalogue.dataset, "nmthp")
 
 
 def test_unknown_tables_are_rejected() -> None:
-    with pytest.raises(ValueError, match="dataset must be one of"):
-        store.load("nothing/at-all")
-    with pytest.raises(ValueError, match="table must be one of .*, got 'nmthpo/swem', did you mean 'nmthpo/swen'"):
-        store.load("nmthpo/swem")
+    rejects("dataset must be one of", store.load, "nothing/at-all")
+    rejects("table must be one of .*, got 'nmthpo/swem', did you mean 'nmthpo/swen'", store.load, "nmthpo/swem")

@@ -33,22 +33,18 @@ from hpo_envs.testing import (
 )
 from hpo_envs.testing import agents as contract
 from hpo_envs.testing.rules import finite, same
+from tests.helpers import rejects
 
 COVERS = (
-    "hpo_envs.core.family",
-    "hpo_envs.testing.agents",
-    "hpo_envs.testing.envs",
-    "hpo_envs.testing.families",
-    "hpo_envs.testing.rules",
-    "hpo_envs.testing.tables",
-)
+    "hpo_envs.core.family", "hpo_envs.testing.agents", "hpo_envs.testing.envs", "hpo_envs.testing.families",
+    "hpo_envs.testing.rules", "hpo_envs.testing.tables",
+)  # fmt: skip
 """Modules whose rules are broken in this file."""
 
 
 def caught(check: Callable[[], None], *, subject: str, rule: str, why: str) -> None:
     """Expect the message of a broken rule."""
-    with pytest.raises(AssertionError, match=f"^{re.escape(f'{subject} breaks the rule {rule!r}: ')}.*{why}"):
-        check()
+    rejects(f"^{re.escape(f'{subject} breaks the rule {rule!r}: ')}.*{why}", check, error=AssertionError)
 
 
 # -- environments ------------------------------------------------------------------------------------------------------
@@ -420,12 +416,9 @@ def test_every_rule_rejects_something() -> None:
 
 
 def test_checks_reject_invalid_arguments() -> None:
-    with pytest.raises(ValueError, match="rules must be one of .*, got 'bound', did you mean 'bounds'"):
-        check_env("NMTHPO-zhen-v0", rules=["bound"])
-    with pytest.raises(ValueError, match="agent must be one of .*, got 'randon', did you mean 'random'"):
-        check_agent("randon")
-    with pytest.raises(ValueError, match="stages must be one of .*, got 'row', did you mean 'rows'"):
-        check_agent("random", stages=["row"])
+    rejects("rules must be one of .*, got 'bound', did you mean 'bounds'", check_env, "NMTHPO-zhen-v0", rules=["bound"])
+    rejects("agent must be one of .*, got 'randon', did you mean 'random'", check_agent, "randon")
+    rejects("stages must be one of .*, got 'row', did you mean 'rows'", check_agent, "random", stages=["row"])
     with pytest.raises(ValueError, match="table must be a Table, got 'zhen'"):
         check_table("zhen")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="family must be a Family, got 'FIESTA'"):

@@ -346,14 +346,10 @@ def machine() -> dict[str, Any]:
 
     kernels = sorted({str(i.get("architecture")) for i in threadpool_info() if i["user_api"] == "blas"})
     return {
-        "numpy": np.__version__,
-        "scipy": scipy.__version__,
-        "sklearn": sklearn.__version__,
-        "kernels": kernels,
+        "numpy": np.__version__, "scipy": scipy.__version__, "sklearn": sklearn.__version__, "kernels": kernels,
         "features": np.show_config(mode="dicts")["SIMD Extensions"].get("found", []),
-        "libc": " ".join(platform.libc_ver()),
-        "machine": platform.machine(),
-    }
+        "libc": " ".join(platform.libc_ver()), "machine": platform.machine(),
+    }  # fmt: skip
 
 
 def compute(todo: Sequence[Task], jobs: int, journal: Path | None = None, apart: bool = False) -> dict[str, str]:

@@ -24,13 +24,9 @@ LIST = Path(__file__).with_name("results.csv")
 COLUMNS = ("file", "commit", "sha256")
 
 COMMITTED = (
-    "benchmarks/leaderboard.json.gz",
-    "benchmarks/analysis/references.json",
-    "benchmarks/live/*.csv",
-    "benchmarks/learned/training.csv",
-    "benchmarks/learned/results/*",
-    "benchmarks/papers/*/results/*",
-)
+    "benchmarks/leaderboard.json.gz", "benchmarks/analysis/references.json", "benchmarks/live/*.csv",
+    "benchmarks/learned/training.csv", "benchmarks/learned/results/*", "benchmarks/papers/*/results/*",
+)  # fmt: skip
 
 RANDOM = ("NMTHPO-swen-v0", "CharHPO-g2p-arm_e-lstm-v0", "NMTLC-zhen-v0", "CellMini-v0")
 """Ids on which the leaderboard's random search is repeated."""

@@ -517,16 +517,10 @@ def _trained(task: str) -> dict[str, Any]:
 
 
 WORKS: dict[str, Callable[[str], Work]] = {
-    "fetch": fetching,
-    "own-table": lambda _: own_table(),
-    "runs": lambda _: runs(),
-    "study": lambda _: study(),
-    "search": lambda _: search(),
-    "tune": lambda _: tuned(),
-    "trainings": lambda _: trainings(),
-    "pages": lambda _: pages(),
-    "archive": lambda _: archives(),
-}
+    "fetch": fetching, "own-table": lambda _: own_table(), "runs": lambda _: runs(), "study": lambda _: study(),
+    "search": lambda _: search(), "tune": lambda _: tuned(), "trainings": lambda _: trainings(),
+    "pages": lambda _: pages(), "archive": lambda _: archives(),
+}  # fmt: skip
 
 
 # -- two at once -------------------------------------------------------------------------------------------------------

@@ -333,11 +333,10 @@ def test_data_bases_of_optuna(tmp_path_factory: pytest.TempPathFactory, content:
     assert status in (0, 2), err.getvalue()
 
 
-def test_data_base_that_is_not_there_is_not_made(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_data_base_that_is_not_there_is_not_made(tmp_path: Any, cli: Any) -> None:
     pytest.importorskip("optuna")
     words = ["table", "from-optuna", "s", "--storage", f"sqlite:///{tmp_path}/typo.db"]
-    assert main.main(words) == 2
-    assert "there is no file" in capsys.readouterr().err
+    assert "there is no file" in cli(words, 2)
     assert not list(tmp_path.iterdir())
 
 

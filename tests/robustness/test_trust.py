@@ -20,7 +20,7 @@ from hpo_envs.benchmarks.study import store
 from hpo_envs.benchmarks.study.scheduler import conduct
 from hpo_envs.benchmarks.study.study import Entrant, Environment, Study
 from hpo_envs.commands.main import main
-from tests.helpers import ROOT, short
+from tests.helpers import ROOT, rejects, short
 
 pytestmark = pytest.mark.hostile
 
@@ -72,8 +72,7 @@ class Digger(RandomSearch):
         for name in ("features", "levels", "reward_bounds"):
             array = getattr(problem, name)
             if array is not None:
-                with pytest.raises(ValueError, match="WRITEABLE"):
-                    array.setflags(write=True)
+                rejects("WRITEABLE", array.setflags, write=True)
                 with pytest.raises(ValueError, match="read-only"):
                     array[...] = 0
         problem.action_space.seed(7)
@@ -133,8 +132,7 @@ def test_non_action_is_rejected_with_agent_id_seed_rule_and_value(value: Any) ->
 @pytest.mark.parametrize("value", [None, "best", 1e9, [1, 2], np.nan])
 def test_non_recommendation_is_rejected(value: Any) -> None:
     agent = type("Recommends", (RandomSearch,), {"recommend": lambda self: value})
-    with pytest.raises(ValueError, match="recommendation of Recommends on NMTHPO-zhen-v0, seed 5, must be an int"):
-        run(agent, "NMTHPO-zhen-v0", [5])
+    rejects("recommendation of Recommends on NMTHPO-zhen-v0, seed 5, must be an int", run, agent, "NMTHPO-zhen-v0", [5])
 
 
 BAD = r'''
@@ -362,9 +360,8 @@ def test_limits_leave_nothing_behind() -> None:
     assert resource.getrlimit(resource.RLIMIT_AS) == before
 
 
-def test_run_seconds_that_is_no_time_is_rejected(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["compare", "--run-seconds", "0"]) == 2
-    assert "--run-seconds must be a number > 0, got 0.0" in capsys.readouterr().err
+def test_run_seconds_that_is_no_time_is_rejected(cli: Any) -> None:
+    assert "--run-seconds must be a number > 0, got 0.0" in cli(["compare", "--run-seconds", "0"], 2)
 
 
 def test_page_of_threats_names_commands_that_exist() -> None:
