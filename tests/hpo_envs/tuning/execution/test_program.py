@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from hpo_envs.commands.main import main
 from hpo_envs.tuning import load, tune
 from hpo_envs.tuning.execution.program import Program
 
@@ -33,11 +32,11 @@ def test_program_is_tuned_and_resumed(tmp_path: Path, cli: Any) -> None:
     out = tmp_path / "out"
     given = ["--space", str(tmp_path / "space.toml"), "--objective", "loss", "--goal", "min", "--out", str(out)]
     for budget in ("4", "6"):
-        assert main(["tune", "--command", command, *given, "--budget", budget, "--workers", "2"]) == 0
+        said = cli(["tune", "--command", command, *given, "--budget", budget, "--workers", "2"])
     tuned = load(out)
     assert (len(tuned), [e.metrics["loss"] for e in tuned]) == (6, [e.config["x"] for e in tuned])
     assert {(e.config["kind"], e.metrics["given"]) for e in tuned} == {("a", 7.0), ("b", 4.0)}
-    assert f"6 evaluations of {command} by auto" in capsys.readouterr().out
+    assert f"6 evaluations of {command} by auto" in said
     said = cli(["tune", "--command", command, *given, "--budget", "9", "--confirm", "1"])
     assert f", 2 evaluations, at {load(out).recommended.config}\n" in said
     program(tmp_path, body.replace("'end'", "'changed'"))
