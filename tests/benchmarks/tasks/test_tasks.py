@@ -88,14 +88,6 @@ def test_leave_one_out(name: str) -> None:
         assert language not in {part_of(name, t) for t in s.train}
 
 
-@pytest.mark.parametrize("name", tasks.names())
-def test_tasks_can_be_made(name: str) -> None:
-    for part in PARTS:
-        for env_id, kwargs in getattr(tasks.split(name), part)[:1]:
-            gym.make(env_id, **kwargs).reset(seed=0)
-            gym.make_vec(env_id, num_envs=2, **kwargs).reset(seed=0)
-
-
 @pytest.mark.parametrize("name", ["NMTHPO-v0", "CharHPO-v0"])
 def test_drawn_episodes_are_of_part_and_all_of_it(name: str) -> None:
     split = tasks.split(name)

@@ -39,6 +39,14 @@ def played(env: Any, steps: int = 6) -> Any:
     return env
 
 
+def painted(env: Any) -> tuple[Any, Any, Any]:
+    """The picture of an environment: its figure and both axes."""
+    figure = pytest.importorskip("matplotlib.figure", reason="extra plots is not installed").Figure()
+    figures.paint(env.render.__self__.records[0], figure)
+    figure.draw_without_rendering()
+    return figure, *figure.axes
+
+
 def _engine(spec: Spec) -> str:
     module, _, name = spec.entry_point.partition(":")
     classes = getattr(importlib.import_module(module), name).__mro__
@@ -70,10 +78,8 @@ def test_text_and_picture_of_every_engine(spec_id: str) -> None:
 
 @pytest.mark.parametrize("spec_id", ["CellMini-v0", "NMTHPO-swen-v0", "NMTLC-swen-v0", "NMTHPO-v0", "FIESTA-tdsa8-v0"])
 def test_axis_reaches_budget_and_best_known_value_is_line(spec_id: str) -> None:
-    figure = pytest.importorskip("matplotlib.figure", reason="extra plots is not installed").Figure()
     env = played(made(spec_id, "rgb_array"), 4).unwrapped
-    figures.paint(env.render.__self__.records[0], figure)
-    left, right = figure.axes
+    figure, left, right = painted(env)
     assert left.get_xlim() == (0.0, env.budget)
     (known,) = (line.get_ydata()[0] for line in left.lines if line.get_label() in ("best known", "best true mean"))
     best = Scales(spec_id, env.params, {}).of(env.params.tables.index(env.table)).best[0]
@@ -91,25 +97,20 @@ def test_axis_reaches_budget_and_best_known_value_is_line(spec_id: str) -> None:
 
 
 def test_poor_and_failed_evaluations_do_not_squeeze_axis() -> None:
-    figure = pytest.importorskip("matplotlib.figure", reason="extra plots is not installed").Figure()
     env = made("CharHPO-inflection-hun-lstm-v0", "rgb_array").unwrapped
     accuracy = env.table.final("accuracy")[env.rows]
     env.reset(seed=0)
     for row in [*np.argsort(-accuracy)[:15], int(accuracy.argmin())]:
         env.step(int(row))
-    figures.paint(env.render.__self__.records[0], figure)
-    left, _ = figure.axes
+    _, left, _ = painted(env)
     assert left.get_ylim()[0] > accuracy.min() + 10.0
     assert {"best known", "best so far", "off the axis"} == {text.get_text() for text in left.texts}
 
 
 def test_earlier_checkpoint_is_drawn_at_its_own_updates() -> None:
-    figure = pytest.importorskip("matplotlib.figure", reason="extra plots is not installed").Figure()
     env = started(made("NMTLC-zhen-v0", "rgb_array").unwrapped)
     rewards = [env.step(action)[1] for action in ((120, 19), (120, 0))]
-    figures.paint(env.render.__self__.records[0], figure)
-    figure.draw_without_rendering()
-    left, right = figure.axes
+    _, left, right = painted(env)
     x, y = right.lines[0].get_data()
     assert (x.tolist(), y.tolist()) == ([env.levels[0], env.levels[19]], pytest.approx([-rewards[1], -rewards[0]]))
     # All numbers of an axis in one form, and none where the labels of lines are.
@@ -250,11 +251,8 @@ def test_arms_are_ranked_by_their_means() -> None:
 
 
 def test_axes_of_two_objectives_say_which_direction_is_better() -> None:
-    figure = pytest.importorskip("matplotlib.figure", reason="extra plots is not installed").Figure()
     env = played(made("NMTHPO-swen-mo-v0", "rgb_array"), 8).unwrapped
-    figures.paint(env.render.__self__.records[0], figure)
-    figure.draw_without_rendering()
-    left, right = figure.axes
+    figure, left, right = painted(env)
     assert right.get_xlabel() == "bleu (higher is better)"
     assert right.get_ylabel() == "decoding seconds (lower is better)"
     shown = r"After 8 of 200 evaluations, \d trade-offs:\nbleu [\d.]+ at [\d.]+ to [\d.]+ at [\d.]+ decoding seconds"
@@ -264,13 +262,11 @@ def test_axes_of_two_objectives_say_which_direction_is_better() -> None:
 
 
 def test_arm_of_single_evaluation_is_hollow_and_leader_has_its_count() -> None:
-    figure = pytest.importorskip("matplotlib.figure", reason="extra plots is not installed").Figure()
     env = started(made("FIESTA-gaussian-v0", "rgb_array").unwrapped)
     for arm in (0, 0, 1):
         env.step(arm)
     record = env.render.__self__.records[0]
-    figures.paint(record, figure)
-    left, right = figure.axes
+    figure, left, right = painted(env)
     hollow = {round(mark[0].get_ydata()[0]): mark[0].get_markerfacecolor() == "white" for mark in right.containers}
     places = [label.get_text().endswith("(1)") for label in right.get_yticklabels()]
     assert [hollow[place] for place in range(2)] == places

@@ -93,20 +93,15 @@ def test_warmup_rises_in_samples_then_falls_with_root():
     assert (rates[:4], rates[-1]) == (pytest.approx([0.0025, 0.005, 0.0075, 0.01]), pytest.approx(0.005))
 
 
-def test_plateau_longer_than_patience_reduces_rate_to_its_floor():
-    adam = Adam({**BASE, "scheduler": "reduceonplateau", "patience": 1, "factor": 0.5, "min_lr": 0.004}, np.zeros(1))
-    rates = []
-    for correct in (5, 6, 6, 6, 7, 7, 7, 7, 7):
+@pytest.mark.parametrize(
+    "floor, counts, rates",
+    [(0.004, (5, 6, 6, 6, 7, 7, 7, 7, 7), [0.01] * 3 + [0.005] * 3 + [0.004] * 3), (0.5, (1, 1, 1, 1), [0.01] * 4)],
+)
+def test_plateau_longer_than_patience_reduces_rate_to_its_floor_and_never_raises_it(floor, counts, rates):
+    adam = Adam({**BASE, "scheduler": "reduceonplateau", "patience": 1, "factor": 0.5, "min_lr": floor}, np.zeros(1))
+    for correct, rate in zip(counts, rates, strict=True):
         adam.epoch(correct)
-        rates.append(adam.rate())
-    assert rates == pytest.approx([0.01] * 3 + [0.005] * 3 + [0.004] * 3)
-
-
-def test_floor_above_rate_never_raises_it():
-    adam = Adam({**BASE, "scheduler": "reduceonplateau", "patience": 1, "factor": 0.5, "min_lr": 0.5}, np.zeros(1))
-    for correct in (1, 1, 1, 1):
-        adam.epoch(correct)
-    assert adam.rate() == 0.01
+        assert adam.rate() == pytest.approx(rate)
 
 
 def test_what_is_restored_goes_on_alike():
