@@ -1,10 +1,12 @@
 """Agents that try what isolated agents must not do; imported only by the process in which they run."""
 
+import contextlib
 import ctypes
 import gc
 import os
 import sys
 import time
+from collections.abc import Callable
 from typing import Any
 
 import gymnasium as gym
@@ -48,6 +50,33 @@ class Prints(RandomSearch):
         return super().ask()
 
 
+def sends(data: bytes, times: int = 1) -> int:
+    for _ in range(times):
+        for fd in range(3, 20):
+            with contextlib.suppress(OSError):
+                os.write(fd, data)
+    return 0
+
+
+ACTIONS: dict[str, Callable[[], Any]] = {
+    "exits": lambda: sys.exit(3),
+    "ends": lambda: os._exit(3),
+    "raises": lambda: {}["\x1b[31mred"],
+    "hangs": lambda: time.sleep(600),
+    "answers_an_object": object,
+    "answers_text": lambda: "1",
+    "answers_too_much": lambda: "1" * (1 << 25),
+    "sends_garbage": lambda: sends(b"garbage" * 10),
+    "sends_endless_bytes": lambda: sends(b"x" * 65536, 1_000_000),
+    "sends_a_length_without_end": lambda: sends(wire.HEAD.pack(b"hpo1", 1 << 60, 0)),
+    # Make, twice ask and tell: this is call 6.
+    "sends_twice": lambda: sends(wire.encode({"number": 6, "answer": [0]})),
+    "sends_without_number": lambda: sends(wire.encode({"answer": [0]})),
+    "sends_another_answer": lambda: sends(wire.encode({"number": 6, "answer": 7})),
+    "takes_memory": lambda: len(bytearray(1 << 60)),
+}
+
+
 class Misbehaves(RandomSearch):
     """Performs the action named by `how` instead of its third suggestion."""
 
@@ -57,55 +86,4 @@ class Misbehaves(RandomSearch):
 
     def ask(self) -> Any:
         self.asked += 1
-        return getattr(self, self.how)() if self.asked == 3 else super().ask()
-
-    def exits(self) -> Any:
-        sys.exit(3)
-
-    def ends(self) -> Any:
-        os._exit(3)
-
-    def raises(self) -> Any:
-        raise KeyError("\x1b[31mred")
-
-    def hangs(self) -> Any:
-        time.sleep(600)
-
-    def answers_an_object(self) -> Any:
-        return object()
-
-    def answers_text(self) -> Any:
-        return "1"
-
-    def answers_too_much(self) -> Any:
-        return "1" * (1 << 25)
-
-    def sends(self, data: bytes, times: int = 1) -> Any:
-        for _ in range(times):
-            for fd in range(3, 20):
-                try:
-                    os.write(fd, data)
-                except OSError:
-                    pass
-        return 0
-
-    def sends_garbage(self) -> Any:
-        return self.sends(b"garbage" * 10)
-
-    def sends_endless_bytes(self) -> Any:
-        return self.sends(b"x" * 65536, 1_000_000)
-
-    def sends_a_length_without_end(self) -> Any:
-        return self.sends(wire.HEAD.pack(b"hpo1", 1 << 60, 0))
-
-    def sends_twice(self) -> Any:
-        return self.sends(wire.encode({"number": 6, "answer": [0]}))  # make, twice ask and tell: this is call 6
-
-    def sends_without_number(self) -> Any:
-        return self.sends(wire.encode({"answer": [0]}))
-
-    def sends_another_answer(self) -> Any:
-        return self.sends(wire.encode({"number": 6, "answer": 7}))
-
-    def takes_memory(self) -> Any:
-        return len(bytearray(1 << 60))
+        return ACTIONS[self.how]() if self.asked == 3 else super().ask()

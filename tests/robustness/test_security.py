@@ -122,9 +122,7 @@ def test_nothing_in_page_is_markup_but_page(found: dict[str, Any]) -> None:
     chosen |= {a[k] for a in found["agents"] for k in ("label", "name", "summary")} | {
         t["name"] for t in found["tracks"]
     }
-    names = {
-        text: f"{HOSTILE}{i}" for i, text in enumerate(sorted(chosen - {"hpo_envs", "random", "published"})) if text
-    }
+    names = {text: f"{HOSTILE}{i}" for i, text in enumerate(sorted(chosen - {"", "hpo_envs", "random", "published"}))}
     bad = poisoned(found, names)
     plain = render(found, citations=["cite"])
     text = render(bad, citations=[HOSTILE])

@@ -115,16 +115,9 @@ def test_no_reference_of_problem_leads_to_table_or_its_memory(env: str) -> None:
     assert not [thing for thing in found if type(thing).__name__.endswith(("Table", "Params", "Env"))]
 
 
-class Asks(RandomSearch):
-    value: Any = None
-
-    def ask(self) -> Any:
-        return self.value
-
-
 @pytest.mark.parametrize("value", [1.99, "17", True, -1, 118, None, [[1], [2, 3]]])
 def test_non_action_is_rejected_with_agent_id_seed_rule_and_value(value: Any) -> None:
-    agent = type("Asks", (Asks,), {"value": value})
+    agent = type("Asks", (RandomSearch,), {"ask": lambda self: value})
     with pytest.raises(ValueError, match=r"action 0 of Asks on NMTHPO-zhen-v0, seed 5, must be an int in \[0, 118\)"):
         run(agent, "NMTHPO-zhen-v0", [5])
 
@@ -141,9 +134,12 @@ from pathlib import Path
 import numpy as np
 from hpo_envs.agents.random import RandomSearch
 
-class Exits(RandomSearch):
-    def ask(self):
-        sys.exit(0)
+class Exits(RandomSearch): ask = lambda self: sys.exit(0)
+class Swells(RandomSearch): ask = lambda self: len(bytearray(2**60))
+class Recommends(RandomSearch): recommend = lambda self: "garbage"
+class Dies(RandomSearch): ask = lambda self: os._exit(3)
+class Undecided(RandomSearch): done = "no"
+class Stops(RandomSearch): ask = lambda self: os.kill(os.getpid(), signal.SIGSTOP)
 
 class Raises(RandomSearch):
     def tell(self, action, reward, info):
@@ -161,22 +157,6 @@ class Spins(RandomSearch):
     def ask(self):
         while True:
             pass
-
-class Swells(RandomSearch):
-    def ask(self):
-        self.hoard = bytearray(2**60)
-        return 0
-
-class Recommends(RandomSearch):
-    def recommend(self):
-        return "garbage"
-
-class Dies(RandomSearch):
-    def ask(self):
-        os._exit(3)
-
-class Undecided(RandomSearch):
-    done = "no"
 
 class Pops(RandomSearch):
     """Writes into its hyperparameters."""
@@ -199,10 +179,6 @@ class Prints(RandomSearch):
         if "pytest" not in sys.modules:
             os.write(2, b"written \x1b[2J\xff\n")
         return super().ask()
-
-class Stops(RandomSearch):
-    def ask(self):
-        os.kill(os.getpid(), signal.SIGSTOP)
 
 class Masks(RandomSearch):
     """Does not hear the alarm of its limit."""

@@ -38,9 +38,7 @@ def test_rows_reach_the_last_checkpoint_where_each_step_costs_the_same() -> None
 
 def test_sources_determine_the_first_row() -> None:
     values = -SMOOTH.values[:, 0]
-    source = Source(
-        "other", SMOOTH.features, values[:, -1] - 3.0, SMOOTH.cost[:, 0, -1], (), SMOOTH.levels, values - 3.0
-    )
+    source = Source("a", SMOOTH.features, values[:, -1] - 3.0, SMOOTH.cost[:, 0, -1], (), SMOOTH.levels, values - 3.0)
     env = make(budget=400.0)
     env.reset(seed=0)
     agent = agents.make("freeze-thaw", replace(problem_of(env), sources=(source,)), 0)

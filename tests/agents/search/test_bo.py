@@ -33,9 +33,7 @@ def told(agent: Any, rows: list[int], rewards: Floats) -> Any:
 @pytest.mark.parametrize("standardise", [False, True])
 @pytest.mark.parametrize("amplitude", [1.0, 2.5])
 @pytest.mark.parametrize("objectives", [1, 2])
-def test_optimisation_with_a_fixed_kernel_equals_the_textbook(
-    standardise: bool, amplitude: float, objectives: int
-) -> None:
+def test_optimisation_with_fixed_kernel_equals_the_textbook(standardise: bool, amplitude: Any, objectives: int) -> None:
     problem = problem_of(objectives=objectives)
     kwargs: dict[str, Any] = {"kernel": "rbf", "length_scale": 0.7, "amplitude": amplitude, "noise": 0.02}
     agent = BayesianOptimisation(problem, 0, standardise=standardise, **kwargs)

@@ -83,9 +83,7 @@ def test_decomposition_of_a_tree_equals_values_by_hand() -> None:
 def test_a_forest_finds_the_importance_on_a_complete_grid() -> None:
     table = store.load("nmthpo/swen")
     bleu = table.final("bleu")
-    axes = [
-        fi.Dimension(h.name, tuple(map(float, np.unique(c)))) for h, c in zip(table.space, table.configs.T, strict=True)
-    ]
+    axes = [fi.Dimension(h.name, (*np.unique(c).tolist(),)) for h, c in zip(table.space, table.configs.T, strict=True)]
     found = fi.importance(table.configs, bleu, axes, trees=16)
     means = [[bleu[c == v].mean() for v in np.unique(c)] for c in table.configs.T]  # 767 of 768 cells are measured
     exact = np.array([np.var(m) for m in means]) / bleu.var()

@@ -12,9 +12,7 @@ TARGETS = {target.name: target for _, target in transfer.PAIRS}
 def test_known_configurations_are_the_best_of_each_source_within_the_ranges() -> None:
     frames, found = transfer.earlier("hartmann6-shifted", 3), transfer.known(TARGETS["hartmann6-shifted"], 3)
     assert [len(frame) for frame in frames] == [30, 30]
-    best = [
-        frame.sort_values("score", ascending=False).drop(columns="score").iloc[k] for frame in frames for k in (0, 1)
-    ]
+    best = [f.sort_values("score", ascending=False).drop(columns="score").iloc[k] for f in frames for k in (0, 1)]
     assert found == [row.to_dict() for row in best]
     narrow = replace(TARGETS["hartmann6-shifted"], space={f"x{j}": (0.45, 0.55) for j in range(6)})
     assert all(0.45 <= value <= 0.55 for config in transfer.known(narrow, 3) for value in config.values())

@@ -87,10 +87,10 @@ def test_target_and_agents_that_are_done_end_run_as_ever() -> None:
     [
         ("exits", "SystemExit: 3"),
         ("ends", "ended with exit status 3"),
-        ("raises", r"in raises\n(?s:.*)KeyError: '\\x1b\[31mred'"),
+        ("raises", r"in <lambda>\n(?s:.*)KeyError: '\\x1b\[31mred'"),
         ("answers_an_object", "got object"),
         ("answers_too_much", "at most 16777216 bytes"),
-        ("sends_garbage", "must begin with b'hpo1', got b'garbage"),
+        ("sends_garbage", "must begin with b'hpo1' and two lengths, got b'garbage"),
         ("sends_endless_bytes", "must begin with"),
         ("sends_a_length_without_end", "at most 16777216 bytes"),
         # The second of two answers is seen before the next call is sent, or read as the answer to it.

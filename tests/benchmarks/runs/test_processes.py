@@ -51,9 +51,7 @@ def test_worker_whose_pipe_is_garbled_is_killed(monkeypatch: pytest.MonkeyPatch)
 
 def test_worker_of_foreign_code_runs_nothing_else() -> None:
     with Processes(1) as pool:
-        first, again, other, own = (
-            pool.submit(process_of, Code(foreign)).result() for foreign in (None, None, "a:A", "b:B")
-        )
+        first, again, other, own = (pool.submit(process_of, Code(f)).result() for f in (None, None, "a:A", "b:B"))
         assert first == again == other != own
         assert pool.submit(process_of, Code(None)).result() not in (first, own)
 

@@ -111,9 +111,7 @@ def test_too_little_memory_is_refused_before_work_begins(tmp_path: Path) -> None
 @pytest.mark.parametrize(  # the second is what the interpreter raises at the limit of processes
     "error, said", [(MemoryError(), "out of memory"), (RuntimeError("can't start new thread"), "ulimit -u")]
 )
-def test_too_little_memory_and_too_few_threads_are_one_line(
-    error: Any, said: str, monkeypatch: Any, capsys: Any
-) -> None:
+def test_little_memory_and_few_threads_are_one_line(error: Any, said: str, monkeypatch: Any, capsys: Any) -> None:
     def fail(_: Any) -> int:
         raise error
 

@@ -18,9 +18,7 @@ from tests.helpers import ROOT
 HOW = {"budget": 6, "env_kwargs": {"subsample": 0.5}}
 
 
-def test_runs_on_several_tables_come_back_with_candidates_and_the_history_that_a_policy_observes(
-    tmp_path: Path,
-) -> None:
+def test_runs_on_several_tables_have_candidates_and_the_history_that_a_policy_observes(tmp_path: Path) -> None:
     ids = {"NMTHPO-zhen-v0": "nmthpo/zhen", "CharHPO-g2p-hun-lstm-v0": "charhpo/g2p-hun-lstm"}
     runs = [r for agent in ("random", "bo-ei-rbf") for i in ids for r in run(agent, i, [3, 5], **HOW)]
     found = histories.read(histories.write(runs, tmp_path / "data"))

@@ -32,9 +32,7 @@ def minari(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     ],
 )
 @pytest.mark.filterwarnings("ignore:`(author|author_email|code_permalink|eval_env)` is set to None:UserWarning")
-def test_runs_are_episodes_of_minari(
-    minari: Any, agent: str, env_id: str, kwargs: dict[str, Any], data_format: str
-) -> None:
+def test_runs_are_episodes_of_minari(minari: Any, agent: str, env_id: str, kwargs: Any, data_format: str) -> None:
     from hpo_envs.integrations.minari import to_minari
 
     if data_format == "hdf5":

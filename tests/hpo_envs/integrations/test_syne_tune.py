@@ -199,9 +199,7 @@ def test_it_is_environment_with_checkpoints_or_two_objectives(spaces: Any) -> No
 
 def test_there_and_back(spaces: Any) -> None:
     ours = store.load("nmthpo/zhen-grid")
-    back = from_blackbox(
-        to_blackbox(ours), "back", goal=[m.goal for m in ours.metrics], score=[m.name for m in ours.metrics]
-    )
+    back = from_blackbox(to_blackbox(ours), "back", goal=[m.goal for m in ours.metrics], score=[*ours.metric_names])
     assert len(back) == len(ours)
     for row in range(0, len(ours), 7):
         config = ours.config(row)

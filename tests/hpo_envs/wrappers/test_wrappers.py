@@ -210,9 +210,7 @@ def test_flat_actions_are_those_of_several_parts(spec_id: str) -> None:
             rejects("action_masks", flat.get_wrapper_attr, "action_masks", error=AttributeError)
             continue
         mask, starts = theirs[4]["action_mask"], np.cumsum(sizes) - sizes
-        useful = [
-            all(mask[s + i] for s, i in zip(starts, np.unravel_index(k, sizes), strict=True)) for k in (0, action)
-        ]
+        useful = [all(mask[starts + np.unravel_index(k, sizes)]) for k in (0, action)]
         assert info["action_mask"][[0, action]].tolist() == batch[4]["action_mask"][0, [0, action]].tolist() == useful
         assert np.array_equal(flat.get_wrapper_attr("action_masks")(), info["action_mask"])
 

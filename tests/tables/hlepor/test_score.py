@@ -189,9 +189,7 @@ def test_presets_are_published_ones():
     assert hlepor.preset("default") == hlepor.Parameters(9, 1, 2, 2, 1, 7)
     assert hlepor.preset("hlepor-en-de").vector() == (9, 1, 2, 3, 7, 1)
     assert all(hlepor.preset(f"hlepor-{p}-en").vector() == (1, 9, 2, 2, 1, 7) for p in ("cs", "es", "ru"))
-    assert all(
-        hlepor.preset(f"hlepor-{p}").vector() == (9, 1, 2, 2, 1, 3) for p in ("de-en", "fr-en", "en-es", "en-fr")
-    )
+    assert all(hlepor.preset(f"hlepor-{p}").vector() == (9, 1, 2, 2, 1, 3) for p in "de-en fr-en en-es en-fr".split())
     assert hlepor.preset("cushlepor-lm-zh-en").vector() == (2.85, 4.73, 1, 1.01, 11.13, 4.62)
     assert hlepor.preset("cushlepor-psqm-en-de").vector() == (1.13, 1.71, 2, 1.06, 11.9, 1.01)
     rejects("did you mean 'cushlepor-lm-en-de'", hlepor.preset, "cushlepor-lm-ende")

@@ -273,9 +273,7 @@ def test_counts_that_others_compute_are_left_out_or_asked() -> None:
     scores = {"bleu": [42.3, 46.4, 48.6, 49.5]}
     pairs = user.from_frame(pd.DataFrame({"samples": halves, "pairs": np.array(halves) // 2} | scores))
     assert decided(pairs, "pairs").startswith("pairs: proportional to samples: left out")
-    heads = pd.DataFrame(
-        {"heads": [2, 4, 8, 16, 32], "head_dim": [256, 128, 64, 32, 16], "bpb": [1.5, 1.4, 1.2, 1.3, 1]}
-    )
+    heads = pd.DataFrame({"heads": [2, 4, 8, 16, 32], "head_dim": [256, 128, 64, 32, 16], "bpb": [5, 4, 2, 3, 1]})
     assert decided(user.from_frame(heads), "head_dim").startswith("head_dim: proportional to 1 / heads: left out")
     sizes = pd.DataFrame([(m, r, f) for m in ("a", "b", "c") for r in (4, 8, 16) for f in (1, 2, 3)], columns=[*"mrf"])
     base = sizes.m.map({"a": 1237, "b": 2213, "c": 3119})

@@ -142,9 +142,7 @@ def test_history_of_smac_is_joined_by_configuration(form: str, tmp_path: Path) -
 def test_tables_of_document_are_joined_and_others_named(tmp_path: Path) -> None:
     experiments = [{"id": i, "lr": lr, "bs": bs} for i, (lr, bs) in enumerate(RUNS)]
     results = [{"experiment_id": i, "val_loss": loss(lr, bs, 2)} for i, (lr, bs) in enumerate(RUNS)]
-    put(
-        tmp_path / "a.json", {"experiments": experiments, "results": results, "authors": [{"name": "a"}, {"name": "b"}]}
-    )
+    put(tmp_path / "a.json", {"experiments": experiments, "results": results, "authors": [{"name": a} for a in "ab"]})
     table = user.from_csv(tmp_path / "a.json")
     assert ([h.name for h in table.space], len(table)) == (["experiment.lr", "experiment.bs"], 12)
     assert any(n.startswith("authors: ") and "ignored" in n for n in table.provenance.notes)

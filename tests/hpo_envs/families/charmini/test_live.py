@@ -63,9 +63,7 @@ def test_epochs_go_on_from_checkpoint_and_pay_what_is_new(asked: list[Any], tmp_
     assert infos[1]["metrics"]["accuracy"] == 10.0
 
 
-def test_study_runs_and_is_rejected_where_its_trainings_take_more_than_was_agreed_to(
-    asked: list[Any], tmp_path: Path
-) -> None:
+def test_study_runs_and_is_rejected_where_its_trainings_take_more_than_agreed(asked: list[Any], tmp_path: Path) -> None:
     def study(seeds: int) -> Study:
         live = {"id": "CharMiniLive-eng-lstm-v0", "budget": 3}
         return from_data({"environments": [live], "agents": ["random", "tpe"], "seeds": seeds})

@@ -116,9 +116,7 @@ def test_measured_values_are_those_of_file(name: str) -> None:
     assert t.keys == tuple(r["name"] for r in records)
     assert (t.final("accuracy") == [100 * float(r["max_val_accuracy"]) for r in records]).all()
     assert (t.final("runtime") == [float(r["_runtime"]) for r in records]).all()
-    paths = {
-        tuple(line.split("\t")[:2]): line.split("\t")[3] for line in store.read(pack.TEST_FILE).decode().splitlines()
-    }
+    paths = {tuple(s.split("\t")[:2]): s.split("\t")[3] for s in store.read(pack.TEST_FILE).decode().splitlines()}
     task, lang, architecture = names.parts(name)
     path = paths[names.LANGUAGES[task][lang], names.ARCHITECTURES[architecture]]
     tested = [r["local_run_dir"] == path for r in records]

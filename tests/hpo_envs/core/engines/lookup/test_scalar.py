@@ -22,9 +22,7 @@ def test_the_scalar_form_equals_a_simple_model(setting: str) -> None:
     for seed, episode, options in [(3, 1, None), (None, 2, None), (None, 3, None), (8, 1, None), (8, 1, "last")]:
         last = len(model.tables) - 1
         given = {"table": model.tables[last].name[4:]} if options and last else None
-        model.begin(
-            8 if seed is None and episode > 3 else (3 if seed is None else seed), episode, last if given else None
-        )
+        model.begin(seed if seed is not None else 8 if episode > 3 else 3, episode, last if given else None)
         observation, info = env.reset(seed=seed, options=given)
         assert (observation.dtype, observation.tolist()) == (np.float32, model.first().tolist())
         assert {k: info[k] for k in ("table", "kind", "sha256")} == model.says()
