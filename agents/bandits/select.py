@@ -73,8 +73,8 @@ def advise(
         seed: Seed of the proposal.
 
     Returns:
-        `models` (name -> evaluations, mean, deviation, probability), `best`, `confidence` (reached), `wanted`,
-        `decided`, `tied` (models as probable as the best), `next` (names to evaluate; empty once decided).
+        `models` (name -> evaluations, mean, deviation, probability), `best`, `confidence` (its probability), `wanted`
+        (the argument), `decided`, `tied` (models as probable as the best), `next` (names; empty once decided).
 
     Raises:
         ValueError: There is only one model, a model has fewer than three scores, a score is not finite or outside the

@@ -127,7 +127,7 @@ class Harmonic:
     Each component is anchored at its first labelled node a: G_ij = M_ij - M_ia - M_aj + M_aa with M the graph's
     `green` is then the inverse of the unlabelled Laplacian block. Labelling k subtracts g g' / G_kk, g = G[:, k].
     Only the rows v = g / sqrt(G_kk) are stored, so a label costs O(t n) and G is never formed; v at the labelled nodes
-    is a row of the transposed Cholesky factor of the first G, with which predictions are solved. Nodes of a component
+    is a row of the transposed Cholesky factor of the first G, by which predictions are computed. Nodes of a component
     without any label are predicted by the mean label.
 
     Args:

@@ -27,10 +27,10 @@ class BoxBayesianOptimisation(Agent):
     The first suggestion is the centre of the box, the next ones are scrambled Sobol points. Then a Gaussian process
     with a Matern 5/2 kernel is estimated by maximum a posteriori before each suggestion, later less often.
     Coordinates are those of the evaluated values: integers are rounded, categories are at equal distances, inactive
-    hyperparameters are in the middle. Observations below the median are replaced by their ranks, failed evaluations by
-    the worst one. Expected improvement over the best posterior mean is maximised from random points and neighbours of
+    hyperparameters are in the middle. Observations below the median are replaced by normal scores, failed ones by the
+    worst. Expected improvement over the best posterior mean is maximised from random points and neighbours of
     the best observations, by moves along all axes and by L-BFGS-B along the real ones. No configuration is suggested
-    twice while there are others. Pending evaluations count with their expected reward (kriging believer). Observations
+    twice while others are found. Pending evaluations count with their expected reward (kriging believer). Observations
     of sources are further tasks of the process, see `Tasks`, and replace the design. With two objectives, each has its
     own process, and the expected hypervolume improvement is maximised. Constraints have processes, too; the improvement
     over feasible observations is multiplied by the probability that all hold, which alone is maximised before the first

@@ -67,14 +67,14 @@ def curve_prior(
 ) -> tuple[CurvePrior, bool]:
     """The prior of n candidates at K checkpoints, and whether it uses any source.
 
-    With sources, it is the mean and covariance of their curves and the prediction of their smoothed curves at the
-    candidates' features; without, `power_law`.
+    With sources, the prior is the mean and covariance of their curves and the prediction of their smoothed curves at
+    the candidates' features; without, `power_law`.
 
     Args:
         resources: (K,) resources of the checkpoints.
         features: (n, d) features of the candidates.
         names: Names of the features.
-        length: Length-scale.
+        length: Length-scale of the kernel of features.
         sources: Sources; those without curves or with dissimilar configurations are left out, see `alike`.
     """
     n, k = len(features), len(resources)

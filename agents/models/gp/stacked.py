@@ -139,7 +139,7 @@ class StackedGP:
         capacity: Initial capacity in observations; it grows as needed.
 
     Attributes:
-        count: Observations so far.
+        count: Number of observations so far.
         rows: (P, E, capacity) candidates observed, in order.
         expected: (P, E, n) mean m predicted from the tables.
         variance: (P, E, LENGTHS, n) posterior variances of u.
