@@ -176,7 +176,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _spec(name: Any, spec: Any) -> tuple[int, tuple[str, ...]]:
-    """(operation, input names) of one entry."""
+    """(operation, input names) of one entry of a recipe; InvalidRecipe if it breaks a rule."""
     if not isinstance(name, str) or name == "x" or re.fullmatch(r"h_prev_\d+", name):
         raise InvalidRecipe("name", f"a node must not be named 'x' or 'h_prev_i', got {name!r}")
     if not isinstance(spec, Mapping) or set(spec) != {"op", "input"}:

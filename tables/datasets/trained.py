@@ -42,7 +42,7 @@ class Packing:
         file: File of the arrays.
         axes: Labels in the names of trainings, as in `lstm-3-1`; the last two axes are rows and seeds.
         epochs: Number of epochs of each training.
-        fields: Fields of a record's epochs.
+        fields: Names of the numbers that a record has for each epoch, in their order.
         counts: Fields that are integers below 65,536.
         losses: Fields in nats.
         times: Fields in seconds, which differ between repetitions.

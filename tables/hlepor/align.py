@@ -78,7 +78,11 @@ def collect_variants(
     *,
     max_n: int = MAX_N,
 ) -> dict[str, Statistics]:
-    """Collect the statistics of several variants, by variant; those with the same alignment share the work."""
+    """Collect the statistics of several variants, by variant; those with the same alignment share the work.
+
+    Raises:
+        ValueError: Unequal numbers of segments, or `max_n` is not an int >= 0.
+    """
     if len(hypotheses) != len(references):
         raise ValueError(f"references must be as many as hypotheses, {len(hypotheses)}, got {len(references)}")
     if max_n != int(max_n) or max_n < 0:

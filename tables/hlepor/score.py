@@ -140,7 +140,11 @@ class Basis:
 
 
 def segment_scores(statistics: Statistics, setting: Preset = "default") -> Floats:
-    """(segments,) float64 scores in [0, 1] of a corpus under one setting."""
+    """(segments,) float64 scores in [0, 1] of a corpus under one setting.
+
+    Raises:
+        ValueError: Unknown preset, or its `n` exceeds that of the statistics.
+    """
     return Basis(statistics).scores(_parameters(setting).vector())
 
 

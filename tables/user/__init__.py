@@ -125,6 +125,7 @@ def save(table: Table, path: str | Path | None = None, *, replace: bool = False)
     Raises:
         FileExistsError: The file exists with other content, and `replace` is False.
         ValueError: The path does not end in .npz, or the name is not valid for a file.
+        OSError: The file cannot be written.
     """
     from hpo_envs.tables.files import atomic, packs
 

@@ -100,7 +100,7 @@ class Points:
 
 
 def axes_of(space: tuple[Hyperparameter, ...]) -> tuple[dict[str, Any], ...]:
-    """Axes of a space's points as fields of an agent's `Axis`, with their natural values.
+    """Fields of an agent's `Axis` for each hyperparameter of a space: coordinates and natural values.
 
     Ranges of more than `FINE` integers are treated as real.
     """

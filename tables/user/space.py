@@ -27,10 +27,10 @@ def space_of(given: Any) -> tuple[Hyperparameter, ...]:
     Args:
         given: A sequence of `Hyperparameter`; a `ConfigSpace.ConfigurationSpace`; or a mapping of names to a
             distribution of Optuna, a `Hyperparameter`, or plain data: a tuple `(low, high)` is a range, of ints if both
-            ends are, optionally followed by `"log"`, `"int"` or `"float"`, and so is a list that ends in such a word;
-            any other list is choices, which are ordered if all are numbers; a mapping has `low` and `high` (with `log`,
-            `step`, `kind`), ordered `values` or unordered `choices`, and optionally `if = {parent: [choices], ...}`;
-            anything else is a constant.
+            ends are, optionally followed by `"log"` and `"int"` or `"float"`, and so is a list that ends in such a
+            word; any other list is choices, which are ordered if all are numbers; a mapping has `low` and `high` (with
+            `log`, `step`, `kind`), ordered `values` or unordered `choices`, and optionally
+            `if = {parent: [choices], ...}`; anything else is a constant.
 
     Raises:
         ValueError: The space has another form, names or choices are not distinct, a range is empty, or a condition does

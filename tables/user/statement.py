@@ -36,7 +36,8 @@ class Statement:
         log: Column -> whether its scale is logarithmic, or `decay`: logarithmic in 1 - x.
         fill: Column -> value for cells that are empty or `none`.
         bounds: Score -> (lowest, highest) possible value.
-        duplicates: Whether lines that are equal in every cell are one run; default: unless configurations are repeated.
+        duplicates: Whether lines that are equal in every cell are one run; default: if a column names or distinguishes
+            runs, or no configuration has different outcomes.
         space: Definitions of the hyperparameters, which are then not decided.
         decimal: Decimal separator, `.` or `,`.
         ask: Whether to raise an error instead of guessing.

@@ -185,7 +185,7 @@ WORDS = np.array([1.0 if parts(name)[1] == "hai" else 0.1 for name in TABLES])
 def draws(name: str) -> Floats:
     """(200, 16) configurations drawn from the distributions of Table 2, inactive hyperparameters at 0.
 
-    Each number is a hash of the table's index, the row and the column.
+    Each uniform draw is a hash of the table's index, the row and the column.
     """
     drawn = hyperparameters.space(parts(name)[2])
     rows = mix_many(mix_many(np.array([TABLES.index(name)], np.uint64), 0), np.arange(RUNS, dtype=np.uint64))

@@ -30,7 +30,7 @@ def natural(h: Hyperparameter, u: Floats) -> Floats:
 
 @functools.cache
 def grids() -> tuple[Floats, Ints, Ints, Floats, Floats, npt.NDArray[np.bool_]]:
-    """Values of all hyperparameters in one array, (2, 16) starts, counts, spans and ends in it, and an activity mask.
+    """Values of all hyperparameters in one array, (2, 16) starts and counts in it, spans, ends, and an activity mask.
 
     Rows are architectures. The only value of a range is its lower end; lower end, span and end are logarithms on a log
     scale. A list has span 0 and end infinity; categories are indices. The mask is (schedulers, 16).

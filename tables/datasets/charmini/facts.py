@@ -61,6 +61,7 @@ def counted(language: str) -> Facts:
     """Compute the statistics from the words of a language.
 
     Raises:
+        ValueError: The language is unknown.
         TableNotInstalled: The words do not ship, and their files are not in the data folder.
     """
     parts = entries(language)

@@ -143,7 +143,7 @@ class Agreement:
 
 
 def _sums(both: Floats, split: Split, systems: Floats, kendall: bool) -> tuple[float, float, float, float]:
-    """Mean, sum of products with human scores, sum of squares and tau of a setting's scores.
+    """Mean, centred sum of products with human scores, centred sum of squares and tau of a setting's scores.
 
     Args:
         both: (2, n), the scores first; overwritten.

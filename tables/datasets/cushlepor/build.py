@@ -214,7 +214,7 @@ def assemble(
     held_out: tuple[str, ...] | None,
     provenance: Provenance,
 ) -> Table:
-    """Make a Table of (rows,) labels and (rows, metrics) values."""
+    """Make a Table of (rows,) labels and (rows, metrics) values; `held_out` as in `from_segments`."""
     held = set(hold_out(documents) if held_out is None else held_out)
     axes = [tuple(dict.fromkeys(column)) for column in (systems, documents)]
     space = (

@@ -33,7 +33,10 @@ class ParameterBox:
             linear box; other parameters keep their `published` bounds.
 
     Attributes:
+        log: Whether the scale of the weights is logarithmic.
         space: The six parameters as hyperparameters.
+        low: (6,) lower bounds.
+        high: (6,) upper bounds.
 
     Raises:
         ValueError: Unknown names, or bounds that are not 0 <= low < high (n: ints 0 <= low <= high <= 8).

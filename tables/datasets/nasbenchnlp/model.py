@@ -189,7 +189,7 @@ def curves(above: Floats) -> Floats:
 def outcome(
     targets: Floats, jitter: Floats, name: str, repeat: int, diverged: bool, probability: float
 ) -> SimulatedTraining:
-    """Simulated training from targets (COMPONENTS + 1,) and the standard normal deviations of seconds (EPOCHS,)."""
+    """Simulated training from (COMPONENTS + 1,) targets and (EPOCHS,) standard normal draws for the seconds."""
     p = _parameters()
     logs = (p["mean"] + exact.product(targets[:-1], p["components"]), targets[-1] + JITTER * jitter)
     numbers = exact.exp(np.concatenate(logs))

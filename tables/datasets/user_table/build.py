@@ -25,7 +25,7 @@ def shipped(name: str) -> Table:
 
 
 def example() -> Table:
-    """A synthetic table of 96 configurations of four hyperparameters: a bowl with a ridge, not measured."""
+    """A synthetic table of 96 configurations of four hyperparameters: a quadratic formula, not measured."""
     grid = list(itertools.product((1e-4, 3e-4, 1e-3, 3e-3), (1, 2, 3, 4, 6, 8), ("relu", "tanh"), (0.0, 0.3)))
     space = (
         Hyperparameter("learning_rate", "float", 1e-4, 3e-3, True, (1e-4, 3e-4, 1e-3, 3e-3)),

@@ -40,7 +40,7 @@ LINES = 2_000
 def functions(
     frame: pd.DataFrame, numbers: Collection[str], scores: Floats, counts: Collection[str] = ()
 ) -> dict[str, tuple[str, bool]]:
-    """Columns that others determine, or that rank runs as the score does.
+    """Columns that others determine, that name the configurations, or that rank runs as the score does.
 
     A column is a function of others if lines equal in these are equal in it, and this is no coincidence: few of
     the permutations of its values are constant in the same groups of lines.
@@ -82,7 +82,7 @@ def functions(
 
 
 def dependent(frame: pd.DataFrame, numbers: Collection[str]) -> dict[str, tuple[str, bool]]:
-    """Numbers that rarely repeat although others form a full grid, or that are correlated with others.
+    """Numbers that rarely repeat although others form a grid or, without a grid, that are correlated with others.
 
     A 0 on at least a quarter of the lines counts as a missing value.
 

@@ -13,7 +13,7 @@ def grouped(found: Decisions) -> Decisions:
     """Group lines: lines of one run are its checkpoints, runs of equal configurations are repeats.
 
     Raises:
-        ValueError: Lines contradict each other, or checkpoints are not numbers.
+        ValueError: Two lines have the same configuration, run and checkpoint, or checkpoints are not numbers.
     """
     frame, stated, lines = found.frame, found.stated, found.lines
     at = lines.index

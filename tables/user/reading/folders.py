@@ -191,7 +191,7 @@ def _runs_in(
 
 
 def _without_copies(lists: dict[str, Document]) -> dict[str, Document]:
-    """The lists, with only one of several files that have the same lines, as Ray Tune writes them."""
+    """The lists, with one of several files with equally many lines and a common key, as Ray Tune writes them."""
     kept: dict[str, Document] = {}
     for name, found in sorted(lists.items(), key=lambda pair: pair[0].endswith(".csv")):
         same = (k for k in kept.values() if len(k.lines) == len(found.lines) and {*k.lines[0]} & {*found.lines[0]})

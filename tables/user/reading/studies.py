@@ -69,7 +69,7 @@ def is_storage(content: bytes) -> bool:
 
 
 def of_storage(path: Path, content: bytes) -> Frame:
-    """The frame of a storage's only study.
+    """The frame of the only study in an Optuna storage.
 
     Raises:
         ValueError: There is not exactly one study, it has no complete trial, or the file is damaged.
