@@ -6,17 +6,6 @@ from hpo_envs.agents.problem import Problem
 from hpo_envs.agents.registry import AGENTS, Registration, entry, factory, fits, make, make_each, names, slow
 
 __all__ = [
-    "AGENTS",
-    "Agent",
-    "Planned",
-    "Problem",
-    "Registration",
-    "Source",
-    "entry",
-    "factory",
-    "fits",
-    "make",
-    "make_each",
-    "names",
-    "slow",
-]
+    "AGENTS", "Agent", "Planned", "Problem", "Registration", "Source", "entry", "factory", "fits", "make", "make_each",
+    "names", "slow",
+]  # fmt: skip

@@ -383,12 +383,9 @@ def slow(name: str, problem: Problem) -> bool:
 
 
 def make_each(
-    agent: str | Callable[..., Agent],
-    problem: Problem,
-    seeds: Sequence[int],
-    hyperparameters: Mapping[str, Any],
+    agent: str | Callable[..., Agent], problem: Problem, seeds: Sequence[int], hyperparameters: Mapping[str, Any],
     rows: npt.NDArray[Any] | None = None,
-) -> Iterator[Agent]:
+) -> Iterator[Agent]:  # fmt: skip
     """Yield an agent for each seed.
 
     Args:
@@ -405,14 +402,9 @@ def make_each(
 
 
 def make(
-    name: str,
-    problem: Problem,
-    seed: int,
-    *,
-    features: str | tuple[str, ...] = "",
-    resource: float | None = None,
+    name: str, problem: Problem, seed: int, *, features: str | tuple[str, ...] = "", resource: float | None = None,
     **hyperparameters: Any,
-) -> Agent:
+) -> Agent:  # fmt: skip
     """Make an agent.
 
     Args:

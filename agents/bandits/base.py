@@ -130,15 +130,9 @@ class ConfidentAgent(ArmsAgent):
     """
 
     def __init__(
-        self,
-        problem: Problem,
-        seed: int,
-        *,
-        confidence: float | None = 0.95,
-        stopping: str = "pi",
-        initial: int = 3,
+        self, problem: Problem, seed: int, *, confidence: float | None = 0.95, stopping: str = "pi", initial: int = 3,
         **options: Any,
-    ) -> None:
+    ) -> None:  # fmt: skip
         super().__init__(problem, seed, **options)
         if confidence is not None and not 0.0 < confidence < 1.0:
             raise ValueError(f"confidence must be None or lie strictly between 0 and 1, got {confidence!r}")

@@ -52,15 +52,9 @@ def read_scores(path: Path | str) -> dict[str, list[float]]:
 
 
 def advise(
-    scores: Mapping[str, Sequence[float]],
-    *,
-    confidence: float = 0.95,
-    batch: int = 1,
-    lower_is_better: bool = False,
-    transform: str = "none",
-    bounds: tuple[float, float] = (0.0, 1.0),
-    seed: int = 0,
-) -> dict[str, Any]:
+    scores: Mapping[str, Sequence[float]], *, confidence: float = 0.95, batch: int = 1, lower_is_better: bool = False,
+    transform: str = "none", bounds: tuple[float, float] = (0.0, 1.0), seed: int = 0,
+) -> dict[str, Any]:  # fmt: skip
     """Return the best model, its probability, and the models that `ttts` proposes to evaluate next.
 
     Args:

@@ -127,12 +127,9 @@ class BoxAxes(KernelAxes, Protocol):
 
 
 def maximise(
-    space: BoxAxes,
-    score: Callable[[Floats], Floats],
-    slope: Callable[[Floats], tuple[Floats, Floats]] | None,
-    best: Floats,
-    rng: np.random.Generator,
-) -> Floats:
+    space: BoxAxes, score: Callable[[Floats], Floats], slope: Callable[[Floats], tuple[Floats, Floats]] | None,
+    best: Floats, rng: np.random.Generator,
+) -> Floats:  # fmt: skip
     """(n, d) snapped points with large acquisition values, the largest first.
 
     Args:

@@ -110,13 +110,9 @@ class CandidateArrays:
 
     @classmethod
     def of(
-        cls,
-        x: Floats,
-        size: int | None = None,
-        predictions: Floats | None = None,
-        distances: Floats | None = None,
+        cls, x: Floats, size: int | None = None, predictions: Floats | None = None, distances: Floats | None = None,
         fitted: Floats | None = None,
-    ) -> CandidateArrays:
+    ) -> CandidateArrays:  # fmt: skip
         """The candidates of one episode.
 
         Args:
@@ -177,12 +173,9 @@ class CandidateSet:
     """
 
     def __init__(
-        self,
-        space: CandidateArrays,
-        features: tuple[str, ...] = DEFAULT,
-        numbers: Mapping[str, float] | None = None,
+        self, space: CandidateArrays, features: tuple[str, ...] = DEFAULT, numbers: Mapping[str, float] | None = None,
         budget: int = 0,
-    ) -> None:
+    ) -> None:  # fmt: skip
         (e, n, d), tables, most = space.x.shape, space.tables, GROUPS["hyperparameters"]
         self._width, self._features, self._space = width(features), features, space
         if d > most and {*APART} & {*features}:

@@ -60,13 +60,9 @@ class SimilarityGraph:
 
     @classmethod
     def of_features(
-        cls,
-        features: Floats,
-        kernel: str,
-        length_scale: float,
-        neighbours: int | None,
+        cls, features: Floats, kernel: str, length_scale: float, neighbours: int | None,
         tie_order: tuple[int, ...] | None = None,
-    ) -> SimilarityGraph:
+    ) -> SimilarityGraph:  # fmt: skip
         """The graph of candidates, with edges weighted by a kernel (equation 4); equal settings share one object.
 
         Args:
@@ -86,13 +82,9 @@ class SimilarityGraph:
 
 @functools.lru_cache(maxsize=4)
 def _of_features(
-    content: bytes,
-    shape: tuple[int, int],
-    kernel: str,
-    length_scale: float,
-    neighbours: int | None,
+    content: bytes, shape: tuple[int, int], kernel: str, length_scale: float, neighbours: int | None,
     tie_order: tuple[int, ...] | None,
-) -> SimilarityGraph:
+) -> SimilarityGraph:  # fmt: skip
     weights = gram(kernel, np.frombuffer(content).reshape(shape), length_scale)
     if neighbours is None or neighbours >= len(weights) - 1:
         return SimilarityGraph.of_weights(weights)

@@ -59,16 +59,9 @@ class Splits:
         self.rank = np.concatenate([np.arange(c) for c in counts])
 
     def grow(
-        self,
-        rows: Indices,
-        targets: Floats,
-        weights: Floats,
-        *,
-        depth: int | None = None,
-        least: int = 2,
-        share: float = 1.0,
-        rng: np.random.Generator | None = None,
-    ) -> Floats:
+        self, rows: Indices, targets: Floats, weights: Floats, *, depth: int | None = None, least: int = 2,
+        share: float = 1.0, rng: np.random.Generator | None = None,
+    ) -> Floats:  # fmt: skip
         """Fit trees by least squares and return their predictions for every row of the set.
 
         Args:

@@ -74,20 +74,10 @@ class BayesianOptimisation(PosteriorSearch):
     """
 
     def __init__(
-        self,
-        problem: Problem,
-        seed: int,
-        *,
-        kernel: str = "matern52",
-        length_scale: float = 1.0,
-        amplitude: float = 1.0,
-        noise: float = 1e-4,
-        standardise: bool | None = None,
-        fit: bool = False,
-        spread: float = 1.0,
-        refit: float = 0.1,
-        **common: Any,
-    ) -> None:
+        self, problem: Problem, seed: int, *, kernel: str = "matern52", length_scale: float = 1.0,
+        amplitude: float = 1.0, noise: float = 1e-4, standardise: bool | None = None, fit: bool = False,
+        spread: float = 1.0, refit: float = 0.1, **common: Any,
+    ) -> None:  # fmt: skip
         super().__init__(problem, seed, **common)
         self.kernel = one_of("kernel", kernel, kernels.KERNELS)
         self.length_scale = positive("length_scale", length_scale)

@@ -71,16 +71,10 @@ class RegularizedEvolution(Agent):
     parallel = True
 
     def __init__(
-        self,
-        problem: Problem,
-        seed: int,
-        population: int | None = None,
-        sample: int | None = None,
-        metric: str = "euclidean",
-        ranges: Sequence[tuple[float, float]] | None = None,
-        fresh: bool = True,
+        self, problem: Problem, seed: int, population: int | None = None, sample: int | None = None,
+        metric: str = "euclidean", ranges: Sequence[tuple[float, float]] | None = None, fresh: bool = True,
         evaluations: int | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         super().__init__(problem, seed)
         self.population = POPULATION if population is None else whole("population", population, 1)
         self.sample = sample

@@ -50,16 +50,9 @@ class OnGraph(CandidateAgent):
     """
 
     def __init__(
-        self,
-        problem: Problem,
-        seed: int,
-        *,
-        kernel: str = "matern52",
-        length_scale: float = 1.0,
-        neighbours: int | str | None = "auto",
-        tie_order: Sequence[int] | None = None,
-        **common: Any,
-    ) -> None:
+        self, problem: Problem, seed: int, *, kernel: str = "matern52", length_scale: float = 1.0,
+        neighbours: int | str | None = "auto", tie_order: Sequence[int] | None = None, **common: Any,
+    ) -> None:  # fmt: skip
         super().__init__(problem, seed, **common)
         one_of("kernel", kernel, KERNELS)
         positive("length_scale", length_scale)
@@ -111,15 +104,9 @@ class GraphSearch(OnGraph, PosteriorSearch):
     """
 
     def __init__(
-        self,
-        problem: Problem,
-        seed: int,
-        *,
-        precision: float | None = None,
-        sigma2: float | None = None,
-        noise: float = 1e-4,
-        **common: Any,
-    ) -> None:
+        self, problem: Problem, seed: int, *, precision: float | None = None, sigma2: float | None = None,
+        noise: float = 1e-4, **common: Any,
+    ) -> None:  # fmt: skip
         super().__init__(problem, seed, **common)
         single = problem.objectives == 1
         self._scales = (

@@ -39,16 +39,9 @@ class PosteriorSearch(CandidateAgent):
     """
 
     def __init__(
-        self,
-        problem: Problem,
-        seed: int,
-        *,
-        acquisition: str = "auto",
-        beta: float = 4.0,
-        margin: float = 1.0,
-        per_cost: bool = False,
-        **common: Any,
-    ) -> None:
+        self, problem: Problem, seed: int, *, acquisition: str = "auto", beta: float = 4.0, margin: float = 1.0,
+        per_cost: bool = False, **common: Any,
+    ) -> None:  # fmt: skip
         super().__init__(problem, seed, **common)
         if one_of("acquisition", acquisition, ACQUISITIONS) == "auto":
             acquisition = "ei" if problem.objectives == 1 else "ehvi"

@@ -132,16 +132,9 @@ class BaggedTrees(TreeSearch):
     """
 
     def __init__(
-        self,
-        problem: Problem,
-        seed: int,
-        initial: int = 20,
-        batch: int = 10,
-        beta: float = 2.0,
-        bag: int = 14,
-        trees: int = 50,
-        depth: int = 3,
-    ) -> None:
+        self, problem: Problem, seed: int, initial: int = 20, batch: int = 10, beta: float = 2.0, bag: int = 14,
+        trees: int = 50, depth: int = 3,
+    ) -> None:  # fmt: skip
         super().__init__(problem, seed, initial, batch)
         self.beta, self.bag, self.trees, self.depth = float(beta), bag, trees, depth
 

@@ -89,15 +89,9 @@ class Learned(CandidateAgent):
     """
 
     def __init__(
-        self,
-        problem: Problem,
-        seed: int,
-        *,
-        trained: bool = True,
-        seen: bool = False,
-        weights: str | None = None,
+        self, problem: Problem, seed: int, *, trained: bool = True, seen: bool = False, weights: str | None = None,
         member: int | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         sources = [s for s in problem.sources if not s.feature_names]
         super().__init__(problem, seed, initial=1, design="random")
         if problem.objectives != 1:

@@ -33,13 +33,9 @@ class ObservingAgent(CandidateAgent):
     """
 
     def __init__(
-        self,
-        problem: Problem,
-        seed: int,
-        features: tuple[str, ...],
-        most: int,
+        self, problem: Problem, seed: int, features: tuple[str, ...], most: int,
         numbers: Mapping[str, float] | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         super().__init__(problem, seed, initial=1, design="random")
         if problem.objectives != 1:
             raise ValueError(f"problem must have one objective for this agent, got {problem.objectives}")

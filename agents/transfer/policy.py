@@ -66,18 +66,10 @@ class Policy(ObservingAgent):
     """
 
     def __init__(
-        self,
-        problem: Problem,
-        seed: int,
-        *,
-        file: str | None = None,
-        sha256: str | None = None,
-        deterministic: bool = False,
-        seen: bool = False,
-        weights: str | None = None,
-        member: int | None = None,
+        self, problem: Problem, seed: int, *, file: str | None = None, sha256: str | None = None,
+        deterministic: bool = False, seen: bool = False, weights: str | None = None, member: int | None = None,
         blind: bool = False,
-    ) -> None:
+    ) -> None:  # fmt: skip
         used = chosen(known(file, sha256), () if seen else problem.held_out, weights)
         super().__init__(problem, seed, used.features, LARGEST, used.numbers)
         if unfit(problem, used):

@@ -68,15 +68,9 @@ class AnySampler(ExternalOptimizer):
     several = True
 
     def __init__(
-        self,
-        problem: Problem,
-        seed: int,
-        *,
-        sampler: Any = "TPESampler",
-        fresh: bool = True,
-        evaluations: int | None = None,
-        **settings: Any,
-    ) -> None:
+        self, problem: Problem, seed: int, *, sampler: Any = "TPESampler", fresh: bool = True,
+        evaluations: int | None = None, **settings: Any,
+    ) -> None:  # fmt: skip
         super().__init__(problem, seed)
         optuna = package("optuna")
         # Optuna reports every study and trial otherwise.

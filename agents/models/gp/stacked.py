@@ -18,20 +18,10 @@ LENGTHS = 4
 """Number of sets of length-scales, which are weighted by their marginal likelihood; see `length_scales`."""
 
 START = {
-    "log matern": -0.7,
-    "log constant": 1.4,
-    "log expectation": -1.4,
-    "log deviations": -0.7,
-    "log noise": -4.0,
-    "slope": 1.0,
-    "similarity": 0.0,
-    **{f"log weight {g}": 0.0 for g in range(LENGTHS)},
-    "log strength": 0.0,
-    "log deviation": 0.0,
-    "log deviation, early": 0.0,
-    "incumbent": 0.0,
-    "incumbent, early": 0.0,
-}
+    "log matern": -0.7, "log constant": 1.4, "log expectation": -1.4, "log deviations": -0.7, "log noise": -4.0,
+    "slope": 1.0, "similarity": 0.0, **{f"log weight {g}": 0.0 for g in range(LENGTHS)}, "log strength": 0.0,
+    "log deviation": 0.0, "log deviation, early": 0.0, "incumbent": 0.0, "incumbent, early": 0.0,
+}  # fmt: skip
 """Hyperparameters of the model before any training, by name; see `StackedGP`."""
 
 TAIL = 1.5
