@@ -488,16 +488,11 @@ def _unique(keys: tuple[str, ...]) -> bool:
 def _digest(t: Table) -> str:
     """SHA-256 of all fields but `source_index` and, except its kind, `provenance`; independent of NumPy's version."""
     head: Mapping[str, Any] = {
-        "name": t.name,
-        "kind": t.provenance.kind,
-        "keys": [],
+        "name": t.name, "kind": t.provenance.kind, "keys": [],
         "space": [{k: v for k, v in vars(h).items() if v or k != "complement"} for h in t.space],
-        "feature_names": t.feature_names,
-        "metrics": [vars(m) for m in t.metrics],
-        "cost_unit": t.cost_unit,
-        "level_unit": t.level_unit,
-        "shape": t.values.shape,
-    }
+        "feature_names": t.feature_names, "metrics": [vars(m) for m in t.metrics], "cost_unit": t.cost_unit,
+        "level_unit": t.level_unit, "shape": t.values.shape,
+    }  # fmt: skip
     before, mark, after = json.dumps(head, sort_keys=True, default=str).partition('"keys": [')
     digest = hashlib.sha256((before + mark).encode())
     for start in range(0, len(t.keys), BLOCK):

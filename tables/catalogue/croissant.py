@@ -19,17 +19,12 @@ _TERMS = (
     "subField transform"
 )
 CONTEXT = {name: f"cr:{name}" for name in _TERMS.split()} | {
-    "@language": "en",
-    "@vocab": "https://schema.org/",
-    "conformsTo": "dct:conformsTo",
-    "cr": "http://mlcommons.org/croissant/",
-    "data": {"@id": "cr:data", "@type": "@json"},
-    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
-    "dct": "http://purl.org/dc/terms/",
-    "examples": {"@id": "cr:examples", "@type": "@json"},
-    "rai": "http://mlcommons.org/croissant/RAI/",
+    "@language": "en", "@vocab": "https://schema.org/", "conformsTo": "dct:conformsTo",
+    "cr": "http://mlcommons.org/croissant/", "data": {"@id": "cr:data", "@type": "@json"},
+    "dataType": {"@id": "cr:dataType", "@type": "@vocab"}, "dct": "http://purl.org/dc/terms/",
+    "examples": {"@id": "cr:examples", "@type": "@json"}, "rai": "http://mlcommons.org/croissant/RAI/",
     "sc": "https://schema.org/",
-}
+}  # fmt: skip
 """The `@context` of the specification."""
 
 LICENCES = ("MIT", "BSD-2-Clause", "Apache-2.0", "CC-BY-4.0")
@@ -51,15 +46,11 @@ def document() -> dict[str, Any]:
     column = "The table, `dataset/name`, or the pack", "SHA-256 of the table's canonical content, or of the file"
     fields = [
         {
-            "@type": "cr:Field",
-            "@id": f"tables/{name}",
-            "name": name,
-            "description": text,
-            "dataType": "sc:Text",
+            "@type": "cr:Field", "@id": f"tables/{name}", "name": name, "description": text, "dataType": "sc:Text",
             "source": {"fileObject": {"@id": index["@id"]}, "extract": {"column": name}},
         }
         for name, text in zip(("name", "sha256"), column, strict=True)
-    ]
+    ]  # fmt: skip
     used = {_name(p).partition("/")[0]: None for p in packs()}
     return {
         "@context": CONTEXT,
@@ -93,15 +84,10 @@ def _pack(path: Path) -> dict[str, Any]:
 def _file(path: Path, where: str, kind: str, description: str) -> dict[str, Any]:
     content = path.read_bytes()
     return {
-        "@type": "cr:FileObject",
-        "@id": where,
-        "name": where,
-        "description": description,
-        "contentSize": f"{len(content)} B",
-        "contentUrl": where,
-        "encodingFormat": kind,
+        "@type": "cr:FileObject", "@id": where, "name": where, "description": description,
+        "contentSize": f"{len(content)} B", "contentUrl": where, "encodingFormat": kind,
         "sha256": hashlib.sha256(content).hexdigest(),
-    }
+    }  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -16,25 +16,7 @@ from hpo_envs.tables.cells.recipe import EXAMPLES, OPERATIONS, Cell, InvalidReci
 from hpo_envs.tables.cells.size import VOCABULARY, parameters
 
 __all__ = [
-    "EXAMPLES",
-    "OPERATIONS",
-    "VOCABULARY",
-    "Cell",
-    "InvalidRecipe",
-    "LinearWeights",
-    "Sketch",
-    "accepted",
-    "actions_of",
-    "canonical",
-    "cell_of",
-    "draw",
-    "draw_weights",
-    "embed",
-    "forward",
-    "generate",
-    "graph",
-    "key",
-    "mutate",
-    "parameters",
-    "parse",
-]
+    "EXAMPLES", "OPERATIONS", "VOCABULARY", "Cell", "InvalidRecipe", "LinearWeights", "Sketch", "accepted",
+    "actions_of", "canonical", "cell_of", "draw", "draw_weights", "embed", "forward", "generate", "graph", "key",
+    "mutate", "parameters", "parse",
+]  # fmt: skip

@@ -18,14 +18,9 @@ ROLES = {"": ("-", "#555555"), "z": ("--", "#000000"), "x": ("-", "#0072B2"), "y
 """Line style and colour of edges by role: ordinary inputs, and the arguments z, x and y of a blend."""
 
 _SIGNS = {
-    "linear": "linear",
-    "blend": "blend",
-    "elementwise_prod": "×",
-    "elementwise_sum": "+",
-    "activation_tanh": "tanh",
-    "activation_sigm": "sigm",
-    "activation_leaky_relu": "LReLU",
-}
+    "linear": "linear", "blend": "blend", "elementwise_prod": "×", "elementwise_sum": "+", "activation_tanh": "tanh",
+    "activation_sigm": "sigm", "activation_leaky_relu": "LReLU",
+}  # fmt: skip
 
 
 LANE = 0.5

@@ -16,14 +16,9 @@ from typing import Any
 from hpo_envs.tables.checks import nearest
 
 OPERATIONS = (
-    "linear",
-    "blend",
-    "elementwise_prod",
-    "elementwise_sum",
-    "activation_tanh",
-    "activation_sigm",
+    "linear", "blend", "elementwise_prod", "elementwise_sum", "activation_tanh", "activation_sigm",
     "activation_leaky_relu",
-)
+)  # fmt: skip
 """The seven operations (section 3), by their names in released recipes."""
 
 LINEAR, BLEND = OPERATIONS.index("linear"), OPERATIONS.index("blend")

@@ -149,17 +149,9 @@ def _load(file: Path) -> TrainingArrays:
 
 
 def table(
-    name: str,
-    keys: tuple[str, ...],
-    metrics: tuple[Metric, ...],
-    measured: Floats,
-    arrays: TrainingArrays,
-    costs: Floats,
-    provenance: Provenance,
-    levels: tuple[float, ...] = (),
-    level_unit: str = "epochs",
-    **axes: Any,
-) -> Table:
+    name: str, keys: tuple[str, ...], metrics: tuple[Metric, ...], measured: Floats, arrays: TrainingArrays,
+    costs: Floats, provenance: Provenance, levels: tuple[float, ...] = (), level_unit: str = "epochs", **axes: Any,
+) -> Table:  # fmt: skip
     """Make a table of trainings.
 
     At the fidelity at which a training failed or diverged, only its cost and its number of parameters are known, so

@@ -33,13 +33,9 @@ class _Refused(Exception):
 
 
 def fetch(
-    names: str | Iterable[str] | None = None,
-    *,
-    progress: bool = True,
-    retries: int = 3,
-    backoff: float = 1.0,
+    names: str | Iterable[str] | None = None, *, progress: bool = True, retries: int = 3, backoff: float = 1.0,
     timeout: float = 30.0,
-) -> dict[str, str]:
+) -> dict[str, str]:  # fmt: skip
     """Install the upstream files of data sets into the data folder.
 
     Args:

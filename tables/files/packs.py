@@ -140,15 +140,8 @@ _DIGEST = hashlib.sha256().digest_size
 
 _ARRAYS = ("values", "cost", "configs", "features", "levels", "status", "source_index")
 _DAMAGE = (
-    LookupError,
-    TypeError,
-    AttributeError,
-    OverflowError,
-    RuntimeError,
-    MemoryError,
-    EOFError,
-    zipfile.BadZipFile,
-)
+    LookupError, TypeError, AttributeError, OverflowError, RuntimeError, MemoryError, EOFError, zipfile.BadZipFile,
+)  # fmt: skip
 
 
 def pack(table: Table) -> bytes:

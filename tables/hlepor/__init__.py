@@ -14,17 +14,6 @@ from hpo_envs.tables.hlepor.parameters import NAMES, PRESETS, Parameters, preset
 from hpo_envs.tables.hlepor.score import Basis, score, segment_scores, tokenize
 
 __all__ = [
-    "MAX_N",
-    "NAMES",
-    "PRESETS",
-    "VARIANTS",
-    "Basis",
-    "Parameters",
-    "Statistics",
-    "collect",
-    "collect_variants",
-    "preset",
-    "score",
-    "segment_scores",
-    "tokenize",
-]
+    "MAX_N", "NAMES", "PRESETS", "VARIANTS", "Basis", "Parameters", "Statistics", "collect", "collect_variants",
+    "preset", "score", "segment_scores", "tokenize",
+]  # fmt: skip

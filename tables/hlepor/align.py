@@ -72,12 +72,9 @@ def collect(
 
 
 def collect_variants(
-    hypotheses: Sequence[Tokens],
-    references: Sequence[Tokens],
-    variants: Sequence[str] = VARIANTS,
-    *,
+    hypotheses: Sequence[Tokens], references: Sequence[Tokens], variants: Sequence[str] = VARIANTS, *,
     max_n: int = MAX_N,
-) -> dict[str, Statistics]:
+) -> dict[str, Statistics]:  # fmt: skip
     """Collect the statistics of several variants, by variant; those with the same alignment share the work.
 
     Raises:

@@ -149,13 +149,9 @@ def segment_scores(statistics: Statistics, setting: Preset = "default") -> Float
 
 
 def score(
-    hypothesis: str | Sequence[str],
-    reference: str | Sequence[str],
-    setting: Preset = "default",
-    *,
-    variant: str = "paper",
-    tokenizer: Tokenizer = tokenize,
-) -> Any:
+    hypothesis: str | Sequence[str], reference: str | Sequence[str], setting: Preset = "default", *,
+    variant: str = "paper", tokenizer: Tokenizer = tokenize,
+) -> Any:  # fmt: skip
     """Score text with hLEPOR.
 
     Args:

@@ -26,21 +26,9 @@ if TYPE_CHECKING:
     from_study: Callable[..., Table]
 
 __all__ = [
-    "EXAMPLE",
-    "PREFIX",
-    "build",
-    "decide",
-    "exists",
-    "folder",
-    "from_csv",
-    "from_frame",
-    "from_study",
-    "load",
-    "names",
-    "read",
-    "remember",
-    "save",
-]
+    "EXAMPLE", "PREFIX", "build", "decide", "exists", "folder", "from_csv", "from_frame", "from_study", "load", "names",
+    "read", "remember", "save",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

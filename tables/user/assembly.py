@@ -23,12 +23,9 @@ LABELS = ("name", "licence", "citation", "explain")
 
 
 def build(
-    found: Decisions,
-    name: str = "mine",
-    licence: str = "not stated",
-    citation: str = "",
+    found: Decisions, name: str = "mine", licence: str = "not stated", citation: str = "",
     explain: Callable[[str], None] = lambda text: None,
-) -> Table:
+) -> Table:  # fmt: skip
     """Build a table from decisions, and register it under its name, see `user.remember`.
 
     Args:
@@ -74,15 +71,11 @@ def build(
     cited = citation or f"{file}, the user's own measurements"
     return user.remember(
         Table(
-            name=user.PREFIX + user.check_name(name),
-            keys=tuple(keys),
-            metrics=metrics,
-            provenance=Provenance("measured", file, digest[:40], licence, cited, notes=notes),
-            cost_unit=cost_unit,
-            level_unit=unit,
-            **arrays,
+            name=user.PREFIX + user.check_name(name), keys=tuple(keys), metrics=metrics,
+            provenance=Provenance("measured", file, digest[:40], licence, cited, notes=notes), cost_unit=cost_unit,
+            level_unit=unit, **arrays,
         )
-    )
+    )  # fmt: skip
 
 
 def _hashed(name: str, columns: list[Floats]) -> tuple[Index, Floats]:

@@ -32,13 +32,9 @@ def read(source: Any, max_bytes: int | None = None) -> Frame:
 
 
 def from_csv(
-    path: str | Path,
-    score: str | Sequence[str] | None = None,
-    goal: Goal | Sequence[Goal] | None = None,
-    *,
-    max_bytes: int | None = None,
-    **options: Any,
-) -> Table:
+    path: str | Path, score: str | Sequence[str] | None = None, goal: Goal | Sequence[Goal] | None = None, *,
+    max_bytes: int | None = None, **options: Any,
+) -> Table:  # fmt: skip
     """Build a table from a file of runs: CSV, TSV, Parquet, Arrow, JSON, JSON lines, an Optuna storage, or a folder.
 
     Equivalent to `build(decide(read(path)))`. Exports of many tools are recognised by their columns or files. In other

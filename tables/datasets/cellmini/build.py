@@ -37,13 +37,9 @@ HELD_OUT = ("test_loss",)
 _LOSSES = ("development", "loss", "test")
 
 PACKING = Packing(
-    file=Path(__file__).with_name("measured.npz"),
-    axes=(range(DRAWN), range(SEEDS)),
-    epochs=EPOCHS,
-    fields=_LOSSES,
-    counts=(),
-    losses=_LOSSES,
-)
+    file=Path(__file__).with_name("measured.npz"), axes=(range(DRAWN), range(SEEDS)), epochs=EPOCHS, fields=_LOSSES,
+    counts=(), losses=_LOSSES,
+)  # fmt: skip
 """Layout of the trainings, which ship; fields are those of `EpochLosses` in `families/cellmini/training/run.py`."""
 
 GRAPHS["cellmini"] = lambda key: cells.graph(cells.Cell.from_text(key))

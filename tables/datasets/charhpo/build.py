@@ -89,12 +89,9 @@ def recorded(name: str) -> SweepRuns:
     accuracy = _nudged((data["accuracy"] / 1000).astype(np.float32), data["accuracy_ulps"])
     names = zip(data["words"].tolist(), data["numbers"].tolist(), strict=True)
     return SweepRuns(
-        tuple(f"{word.decode()}-sweep-{number}" for word, number in names),
-        np.column_stack(columns).astype(np.float64),
-        100.0 * accuracy,
-        _nudged(data["runtime"] * CLOCK, data["runtime_ulps"]),
-        float(data["test_accuracy"]),
-    )
+        tuple(f"{word.decode()}-sweep-{number}" for word, number in names), np.column_stack(columns).astype(np.float64),
+        100.0 * accuracy, _nudged(data["runtime"] * CLOCK, data["runtime_ulps"]), float(data["test_accuracy"]),
+    )  # fmt: skip
 
 
 def _nudged(values: npt.NDArray[np.floating], ulps: npt.NDArray[np.int8]) -> Floats:
@@ -103,13 +100,9 @@ def _nudged(values: npt.NDArray[np.floating], ulps: npt.NDArray[np.int8]) -> Flo
 
 
 def assemble(
-    name: str,
-    keys: tuple[str, ...],
-    configs: Floats,
-    values: Floats,
-    provenance: Provenance,
+    name: str, keys: tuple[str, ...], configs: Floats, values: Floats, provenance: Provenance,
     metrics: tuple[Metric, ...] = METRICS,
-) -> Table:
+) -> Table:  # fmt: skip
     """Make a Table of (rows, 16) configurations and (rows, m) metrics; column 1, the runtime, is also the cost."""
     axes, values = searched(space(parts(name)[2]), configs), values[:, None, None, :]
     return Table(name, keys, metrics, values, values[..., 1], provenance, "s", **axes)

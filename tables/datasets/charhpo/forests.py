@@ -71,12 +71,9 @@ class Forest:
 
 
 def compile_forest(
-    features: npt.NDArray[np.uint8],
-    thresholds: npt.NDArray[np.integer],
-    leaves: npt.NDArray[np.integer],
-    sizes: Sequence[int],
-    size: int,
-) -> Forest:
+    features: npt.NDArray[np.uint8], thresholds: npt.NDArray[np.integer], leaves: npt.NDArray[np.integer],
+    sizes: Sequence[int], size: int,
+) -> Forest:  # fmt: skip
     """Compile trees.
 
     Args:
@@ -109,14 +106,10 @@ def compile_forest(
         row += len(table)
         tables.append(table)
     return Forest(
-        order=np.concatenate(groups),
-        groups=np.cumsum([0, *(len(g) for g in groups[:-1])]),
-        lookup=lookup.ravel(),
-        offsets=np.arange(len(sizes)) * size,
-        masks=np.concatenate(tables),
-        leaves=leaves.reshape(-1).astype(np.int32),
+        order=np.concatenate(groups), groups=np.cumsum([0, *(len(g) for g in groups[:-1])]), lookup=lookup.ravel(),
+        offsets=np.arange(len(sizes)) * size, masks=np.concatenate(tables), leaves=leaves.reshape(-1).astype(np.int32),
         before=np.arange(trees) * (SPLITS + 1) - 1,
-    )
+    )  # fmt: skip
 
 
 def _column(

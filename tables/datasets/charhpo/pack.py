@@ -52,15 +52,12 @@ def _sweep(name: str, test: float) -> dict[str, packs.Array]:
     return {
         "words": np.array([word for word, _ in names], np.bytes_),
         "numbers": packs.smallest(np.array([number for _, number in names], np.int64)),
-        "choices": np.array(choices, np.uint8),
-        "ranges": np.array(ranges, np.float64),
-        "warmups": packs.smallest(warmups // WARMUP_STEP),
-        "accuracy": thousandths,
+        "choices": np.array(choices, np.uint8), "ranges": np.array(ranges, np.float64),
+        "warmups": packs.smallest(warmups // WARMUP_STEP), "accuracy": thousandths,
         "accuracy_ulps": _ulps(accuracy, (thousandths / 1000).astype(np.float32).astype(np.float64)),
-        "runtime": packs.smallest(ticks.astype(np.int64)),
-        "runtime_ulps": _ulps(runtime, ticks * CLOCK),
+        "runtime": packs.smallest(ticks.astype(np.int64)), "runtime_ulps": _ulps(runtime, ticks * CLOCK),
         "test_accuracy": np.array(test),
-    }
+    }  # fmt: skip
 
 
 def _ulps(values: Floats, near: Floats) -> packs.Array:

@@ -48,13 +48,10 @@ HELD_OUT = ("test_accuracy", "test_phoneme_error_rate")
 def packing(language: str) -> Packing:
     """Layout of a language's trainings, which ship; fields are the numbers recorded after each epoch."""
     return Packing(
-        file=MEASURED / f"{language}.npz",
-        axes=((language,), ARCHITECTURES, range(ROWS), range(seeds_of(language))),
-        epochs=EPOCHS,
-        fields=("correct", "errors", "nll", "loss", "test_correct", "test_errors"),
-        counts=("correct", "errors", "test_correct", "test_errors"),
-        losses=("nll", "loss"),
-    )
+        file=MEASURED / f"{language}.npz", axes=((language,), ARCHITECTURES, range(ROWS), range(seeds_of(language))),
+        epochs=EPOCHS, fields=("correct", "errors", "nll", "loss", "test_correct", "test_errors"),
+        counts=("correct", "errors", "test_correct", "test_errors"), losses=("nll", "loss"),
+    )  # fmt: skip
 
 
 def shipped(name: str) -> Table:

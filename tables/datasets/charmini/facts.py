@@ -68,15 +68,10 @@ def counted(language: str) -> Facts:
     every = [entry for part in parts.values() for entry in part]
     sounds = {part: sum(len(spoken) for _, spoken in parts[part]) for part in ("development", "test")}
     return Facts(
-        len(alphabet(language)),
-        len(phonemes(language)),
-        len(parts["development"]),
-        len(parts["test"]),
-        sounds["development"],
-        sounds["test"],
-        round(sum(len(word) for word, _ in every) / len(every), 1),
+        len(alphabet(language)), len(phonemes(language)), len(parts["development"]), len(parts["test"]),
+        sounds["development"], sounds["test"], round(sum(len(word) for word, _ in every) / len(every), 1),
         round(sum(len(spoken) + 1 for _, spoken in every) / len(every), 2),
-    )
+    )  # fmt: skip
 
 
 def main() -> None:

@@ -15,16 +15,10 @@ TED = {"cushlepor/ted-ende": "A", "cushlepor/ted-zhen": "B", "cushlepor/ted-zhen
 NEWS = tuple(
     f"cushlepor/newstest{labels}"
     for labels in (
-        "2020-ende-psqm",
-        "2020-ende-mqm",
-        "2020-ende-mqm-edited",
-        "2020-zhen-psqm",
-        "2020-zhen-mqm",
-        "2020-zhen-mqm-edited",
-        "2021-ende-mqm",
-        "2021-zhen-mqm",
+        "2020-ende-psqm", "2020-ende-mqm", "2020-ende-mqm-edited", "2020-zhen-psqm", "2020-zhen-mqm",
+        "2020-zhen-mqm-edited", "2021-ende-mqm", "2021-zhen-mqm",
     )
-)
+)  # fmt: skip
 """Tables of news, scored against the first reference."""
 
 TABLES = (*TED, *NEWS)

@@ -145,12 +145,9 @@ def from_folder(
             f"{len(scores)} in {where}"
         )
     segments = cushlepor_text.parse(
-        spans[0].read_bytes(),
-        scores[0].read_bytes() if scores else None,
-        spans[0].name,
-        scores[0].name if scores else spans[0].name,
-        reference=reference,
-    )
+        spans[0].read_bytes(), scores[0].read_bytes() if scores else None, spans[0].name,
+        scores[0].name if scores else spans[0].name, reference=reference,
+    )  # fmt: skip
     table = name or f"cushlepor/{where.parent.name}-{where.name}"
     used = " and ".join(p.name for p in (*spans, *scores))
     return from_segments(segments, table, None, _users(f"Built from {used} of the user; their bytes are not verified."))
@@ -206,14 +203,9 @@ def hold_out(documents: Sequence[str]) -> tuple[str, ...]:
 
 
 def assemble(
-    name: str,
-    systems: Sequence[str],
-    documents: Sequence[str],
-    ids: Sequence[int],
-    values: np.ndarray,
-    held_out: tuple[str, ...] | None,
-    provenance: Provenance,
-) -> Table:
+    name: str, systems: Sequence[str], documents: Sequence[str], ids: Sequence[int], values: np.ndarray,
+    held_out: tuple[str, ...] | None, provenance: Provenance,
+) -> Table:  # fmt: skip
     """Make a Table of (rows,) labels and (rows, metrics) values; `held_out` as in `from_segments`."""
     held = set(hold_out(documents) if held_out is None else held_out)
     axes = [tuple(dict.fromkeys(column)) for column in (systems, documents)]
@@ -228,16 +220,11 @@ def assemble(
         [(codes[0][s], codes[1][d], i, float(d in held)) for s, d, i in zip(systems, documents, ids, strict=True)]
     )
     return Table(
-        name=name,
-        keys=tuple(f"{s}/{d}/{i}" for s, d, i in zip(systems, documents, ids, strict=True)),
-        space=space,
-        configs=configs,
-        metrics=metrics((values.shape[1] - 4) // len(hlepor.VARIANTS) - 1),
-        values=values[:, None, None, :],
-        cost=np.ones((len(values), 1, 1)),
-        level_unit="annotation",
+        name=name, keys=tuple(f"{s}/{d}/{i}" for s, d, i in zip(systems, documents, ids, strict=True)), space=space,
+        configs=configs, metrics=metrics((values.shape[1] - 4) // len(hlepor.VARIANTS) - 1),
+        values=values[:, None, None, :], cost=np.ones((len(values), 1, 1)), level_unit="annotation",
         provenance=provenance,
-    )
+    )  # fmt: skip
 
 
 def provenance(reference: str) -> Provenance:

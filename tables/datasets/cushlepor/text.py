@@ -108,13 +108,9 @@ def parse_psqm(
 
 
 def _join(
-    text: dict[tuple[str, int], str],
-    documents: dict[int, str],
-    human: dict[tuple[str, int], float | None],
-    text_file: str,
-    scores_file: str,
-    reference: str | None,
-) -> list[Segment]:
+    text: dict[tuple[str, int], str], documents: dict[int, str], human: dict[tuple[str, int], float | None],
+    text_file: str, scores_file: str, reference: str | None,
+) -> list[Segment]:  # fmt: skip
     """Rated segments with their text and that of the reference; ValueError if one of these is missing."""
     letters = {letter: s for s, _ in text if (letter := reference_letter(s))}
     if not letters or (reference is not None and reference.upper() not in letters):

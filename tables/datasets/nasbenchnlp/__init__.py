@@ -6,14 +6,8 @@ TABLES = (WIKITEXT2, PTB, PTB_FINAL)
 """Names of the tables."""
 
 TRAINING = {
-    "nhid": 600,
-    "batch_size": 20,
-    "dropout": 0.1,
-    "dropouth": 0.25,
-    "dropouti": 0.4,
-    "dropoute": 0.0,
-    "wdrop": 0.1,
-}
+    "nhid": 600, "batch_size": 20, "dropout": 0.1, "dropouth": 0.25, "dropouti": 0.4, "dropoute": 0.0, "wdrop": 0.1,
+}  # fmt: skip
 """Settings of training that all released logs record (section 3); defaults of the released script differ."""
 
 EPOCHS = 50

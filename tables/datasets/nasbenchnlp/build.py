@@ -192,14 +192,9 @@ def arrays(runs: Sequence[Sequence[TrainingLog]], repeats: int) -> tuple[Floats,
 
 
 def curves_table(
-    name: str,
-    keys: tuple[str, ...],
-    features: Floats,
-    values: Floats,
-    cost: Floats,
-    status: npt.NDArray[np.uint8],
+    name: str, keys: tuple[str, ...], features: Floats, values: Floats, cost: Floats, status: npt.NDArray[np.uint8],
     provenance: Provenance,
-) -> Table:
+) -> Table:  # fmt: skip
     """Make a table of 50-epoch learning curves from what `arrays` returns."""
     return Table(
         name, keys, METRICS, values, cost, provenance, "s", feature_names=FEATURE_NAMES, features=features,

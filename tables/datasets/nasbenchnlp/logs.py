@@ -94,15 +94,10 @@ def read_log(content: bytes, where: str) -> TrainingLog:
         if missing[:-1].any():
             raise ValueError(f"only the last epoch's loss may be NaN, got NaN at epoch {int(missing.argmax()) + 1}")
         return TrainingLog(
-            architecture=data["recepie_id"],
-            experiment=data["experiment_id"],
-            started=data["init_time"],
+            architecture=data["recepie_id"], experiment=data["experiment_id"], started=data["init_time"],
             recipe=recipe if isinstance(recipe := data["recepie"], str) else json.dumps(recipe),
-            cell=parse(data["recepie"]),
-            parameters=data["num_params"],
-            losses=losses,
-            seconds=seconds,
+            cell=parse(data["recepie"]), parameters=data["num_params"], losses=losses, seconds=seconds,
             diverged=bool(missing[-1]),
-        )
+        )  # fmt: skip
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"{where}: {error}") from error

@@ -1,19 +1,13 @@
 """Recurrent text classifiers of TaskSet, trained with 1,000 configurations of their optimizer."""
 
 TASKS = {
-    "gru64-mean": "patch32_GRU64_avg_bs128",
-    "gru128": "patch32_GRU128_bs128",
-    "irnn64": "patch32_IRNN64_relu_last_bs128",
-    "irnn64-mean": "patch32_IRNN64_relu_avg_bs128",
-    "lstm128": "patch32_LSTM128_bs128",
-    "lstm128-e128": "patch32_LSTM128_E128_bs128",
-    "lstm128-long": "patch128_LSTM128_bs64",
-    "lstm128-long-e128": "patch128_LSTM128_embed128_bs64",
-    "lstm128-long-mean": "patch128_LSTM128_avg_bs64",
-    "vrnn64-relu-mean": "patch32_VRNN64_relu_avg_bs128",
-    "vrnn64-tanh-mean": "patch32_VRNN64_tanh_avg_bs128",
-    "vrnn128-tanh": "patch32_VRNN128_tanh_bs128",
-}
+    "gru64-mean": "patch32_GRU64_avg_bs128", "gru128": "patch32_GRU128_bs128",
+    "irnn64": "patch32_IRNN64_relu_last_bs128", "irnn64-mean": "patch32_IRNN64_relu_avg_bs128",
+    "lstm128": "patch32_LSTM128_bs128", "lstm128-e128": "patch32_LSTM128_E128_bs128",
+    "lstm128-long": "patch128_LSTM128_bs64", "lstm128-long-e128": "patch128_LSTM128_embed128_bs64",
+    "lstm128-long-mean": "patch128_LSTM128_avg_bs64", "vrnn64-relu-mean": "patch32_VRNN64_relu_avg_bs128",
+    "vrnn64-tanh-mean": "patch32_VRNN64_tanh_avg_bs128", "vrnn128-tanh": "patch32_VRNN128_tanh_bs128",
+}  # fmt: skip
 """Name in ids -> the end of TaskSet's own name: cell and units; `mean` of its states instead of the last; `long`: 128
 subwords of a review instead of 32; `e128`: embeddings of 128."""
 

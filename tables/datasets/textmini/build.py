@@ -48,14 +48,9 @@ def packing(task: str, model: str) -> Packing:
     """Layout of the trainings of a table, which ship; fields are the numbers recorded at each fidelity."""
     of, times = module(model), ("seconds", "inference")
     return Packing(
-        file=MEASURED / f"{task}-{model}.npz",
-        axes=((task,), (model,), range(of.ROWS), range(of.REPEATS)),
-        epochs=len(of.LEVELS),
-        fields=(*COUNTS, *times),
-        counts=COUNTS,
-        losses=(),
-        times=times,
-    )
+        file=MEASURED / f"{task}-{model}.npz", axes=((task,), (model,), range(of.ROWS), range(of.REPEATS)),
+        epochs=len(of.LEVELS), fields=(*COUNTS, *times), counts=COUNTS, losses=(), times=times,
+    )  # fmt: skip
 
 
 def scores(counts: Floats, losses: Floats) -> Floats:
