@@ -192,13 +192,9 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
     """(num_envs, ...) current observations, or the data from which an engine makes them."""
 
     def __init__(
-        self,
-        num_envs: int,
-        params: Params,
-        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
-        copy: bool = True,
-        render_mode: str | None = None,
-    ) -> None:
+        self, num_envs: int, params: Params, autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+        copy: bool = True, render_mode: str | None = None,
+    ) -> None:  # fmt: skip
         self.num_envs = check_int("num_envs", num_envs)
         self._show(render_mode)
         self.copy = bool(copy)
@@ -321,12 +317,9 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
         # What is returned is the caller's, who may add limits of its own to it.
         self._ended, done = (terminated, terminated.copy()) if waiting else (self._nobody, terminated)
         return (
-            self._observe(),
-            rewards,
-            done,
-            np.zeros(self.num_envs, bool),
+            self._observe(), rewards, done, np.zeros(self.num_envs, bool),
             self._with_mask(info, None if resets else reported),
-        )
+        )  # fmt: skip
 
     def answer(self, actions: Any) -> tuple[Any, npt.NDArray[np.bool_], Info]:
         """Return the results of `step` as if no episode had ended, without observations, to replay evaluations.

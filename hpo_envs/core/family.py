@@ -120,18 +120,9 @@ class Family:
 
 
 HEADINGS = (
-    "Description",
-    "Action Space",
-    "Observation Space",
-    "Rewards",
-    "Starting State",
-    "Episode End",
-    "Information",
-    "Arguments",
-    "Table",
-    "References",
-    "Version History",
-)
+    "Description", "Action Space", "Observation Space", "Rewards", "Starting State", "Episode End", "Information",
+    "Arguments", "Table", "References", "Version History",
+)  # fmt: skip
 """Headings of a page, in order."""
 
 

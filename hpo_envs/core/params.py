@@ -206,20 +206,12 @@ class Params:
         by_row = isinstance(self.action_space, Discrete) or self.kind == "fidelity"
         features = table.features if by_row and table.feature_names else None
         return {
-            "action_space": self.action_space,
-            "features": features if rows is None else None,
-            "feature_names": () if features is None else table.feature_names,
-            "levels": self.levels,
-            "objectives": self.reward_dim,
-            "budget": self.budget,
-            "unit": self.budget_unit,
-            "mutate": self.mutate,
-            "reward_bounds": self.reward_bounds,
-            "base": features,
-            "index": rows if features is not None else None,
-            "axes": self.axes,
-            "points": self.coordinates if features is not None and self.axes else None,
-        }
+            "action_space": self.action_space, "features": features if rows is None else None,
+            "feature_names": () if features is None else table.feature_names, "levels": self.levels,
+            "objectives": self.reward_dim, "budget": self.budget, "unit": self.budget_unit, "mutate": self.mutate,
+            "reward_bounds": self.reward_bounds, "base": features, "index": rows if features is not None else None,
+            "axes": self.axes, "points": self.coordinates if features is not None and self.axes else None,
+        }  # fmt: skip
 
     @cached_property
     def coordinates(self) -> Floats:

@@ -53,26 +53,11 @@ class BanditParams(Params):
 
     @classmethod
     def of(
-        cls,
-        task: str,
-        *,
-        table: Any = None,
-        objective: Any = None,
-        cost: str = "evaluations",
-        budget: float | None = 204,
-        batch_size: int | None = None,
-        replacement: bool = True,
-        shared: bool = False,
-        fix_split: int | None = None,
-        fix_seed: int | None = None,
-        means: Any = None,
-        deviations: Any = None,
-        bounds: Any = None,
-        workers: int = 1,
-        durations: Any = None,
-        shuffle: bool = False,
-        subsample: float = 1.0,
-    ) -> BanditParams:
+        cls, task: str, *, table: Any = None, objective: Any = None, cost: str = "evaluations",
+        budget: float | None = 204, batch_size: int | None = None, replacement: bool = True, shared: bool = False,
+        fix_split: int | None = None, fix_seed: int | None = None, means: Any = None, deviations: Any = None,
+        bounds: Any = None, workers: int = 1, durations: Any = None, shuffle: bool = False, subsample: float = 1.0,
+    ) -> BanditParams:  # fmt: skip
         """Make the parameters from the arguments of `FIESTAEnv`; `shuffle` and `subsample` are those of `View`.
 
         Raises:
@@ -103,23 +88,11 @@ class BanditParams(Params):
         # Layout: see the page's Observation Space.
         parts = ((n, 0, 1), (n, low, high), (n, 0, (high - low) / 2.0), (1, low, high), (1, 0, batch), (1, 0, 1))
         return cls(
-            kind="arms",
-            tables=(t,),
-            rewarded=(t.metrics[column],),
-            vector=False,
+            kind="arms", tables=(t,), rewarded=(t.metrics[column],), vector=False,
             action_space=Discrete(n) if batch_size is None else MultiDiscrete(np.full(batch, n)),
-            observation_space=box(*parts),
-            cost_unit="evaluations",
-            budget=spent,
-            workers=count,
-            view=view,
-            arms=arms,
-            names=arms.names,
-            column=column,
-            sign=t.metrics[column].sign,
-            batch=batch,
-            durations=times,
-        )
+            observation_space=box(*parts), cost_unit="evaluations", budget=spent, workers=count, view=view, arms=arms,
+            names=arms.names, column=column, sign=t.metrics[column].sign, batch=batch, durations=times,
+        )  # fmt: skip
 
     def truth(self, table: TableIndex, actions: npt.NDArray[Any]) -> Floats:
         """See `Params`."""

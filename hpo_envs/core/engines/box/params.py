@@ -110,14 +110,9 @@ class BoxParams(Params):
 
     @classmethod
     def of(
-        cls,
-        function: BoxFunction,
-        metrics: tuple[Metric, ...],
-        objective: Objectives,
-        cost: str,
-        budget: float | None,
+        cls, function: BoxFunction, metrics: tuple[Metric, ...], objective: Objectives, cost: str, budget: float | None,
         costs: tuple[Metric, ...] = (),
-    ) -> BoxParams:
+    ) -> BoxParams:  # fmt: skip
         """Make the parameters of an environment on a box.
 
         Args:
@@ -137,17 +132,12 @@ class BoxParams(Params):
         (low, high), d, m = bounds_of(chosen).T, len(function.spaces[0]), len(chosen)
         facts = function.facts.shape[1]
         return cls(
-            kind="box",
-            tables=function.tables,
-            rewarded=chosen,
-            vector=not isinstance(objective, str),
+            kind="box", tables=function.tables, rewarded=chosen, vector=not isinstance(objective, str),
             action_space=Box(-1.0, 1.0, (d,), np.float32),
             observation_space=box((d, -1, 1), (m, low, high), (1, 0, highest), (m, low, high), (facts + 1, 0, 1)),
-            cost_unit=unit,
-            budget=check_budget(budget, WITHOUT_BUDGET[unit], unit),
-            function=function,
+            cost_unit=unit, budget=check_budget(budget, WITHOUT_BUDGET[unit], unit), function=function,
             cost=None if price is None else price.name,
-        )
+        )  # fmt: skip
 
     def evaluate(self, tasks: Ints, actions: Floats) -> tuple[Floats, Floats, Evaluations]:
         """Rewards (n, m), costs (n,) and `Evaluations` of (n, d) actions, each on its task (n,)."""

@@ -102,17 +102,12 @@ class CellParams(Params):
         chosen = rewarded(objective, shown)
         (low, high), m = bounds_of(chosen).T, len(chosen)
         return cls(
-            kind="graph",
-            tables=(table,),
-            rewarded=chosen,
-            vector=not isinstance(objective, str),
+            kind="graph", tables=(table,), rewarded=chosen, vector=not isinstance(objective, str),
             action_space=MaskedMultiDiscrete([*SIZES]),
             observation_space=box((MAX_NODES * NODE + 1, 0, 1), (m, low, high), (m, low, high), (2, 0, 1)),
-            budget=check_budget(budget, float(len(table)), "evaluations"),
-            shown=(*(m.name for m in shown), "seconds"),
-            scorer=scorer,
-            **{"cost_unit": "evaluations", **others},
-        )
+            budget=check_budget(budget, float(len(table)), "evaluations"), shown=(*(m.name for m in shown), "seconds"),
+            scorer=scorer, **{"cost_unit": "evaluations", **others},
+        )  # fmt: skip
 
     @property
     def moves(self) -> int:
@@ -165,17 +160,11 @@ class CellParams(Params):
         metrics, extra = report.metrics, report.extra
         info = {
             "metrics": {n: np.float64(metrics[n]) for n in self.shown},
-            "held_out": {n: np.float64(metrics[n]) for n in self.scorer.held_out},
-            "curve": report.curve.copy(),
-            "status": report.status,
-            "status_code": STATUS_CODES[report.status],
-            "source": report.source,
-            "key": name,
-            **{n: np.float64(extra[n]) for n in extra},
-            "cost": np.float64(report.cost),
-            "error": report.error,
+            "held_out": {n: np.float64(metrics[n]) for n in self.scorer.held_out}, "curve": report.curve.copy(),
+            "status": report.status, "status_code": STATUS_CODES[report.status], "source": report.source, "key": name,
+            **{n: np.float64(extra[n]) for n in extra}, "cost": np.float64(report.cost), "error": report.error,
             "finished": np.bool_(finished),
-        }
+        }  # fmt: skip
         if self.budget_unit != self.cost_unit:
             info["spent"] = np.float64(finished)
         return info

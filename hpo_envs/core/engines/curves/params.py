@@ -76,20 +76,10 @@ class CurveParams(Params):
 
     @classmethod
     def of(
-        cls,
-        name: str,
-        *,
-        table: Any = None,
-        objective: Objectives,
-        held_out: tuple[str, ...] = (),
-        cost: str | None = None,
-        budget: float | str | None = "auto",
-        levels: int | None = None,
-        workers: int = 1,
-        variant: str = "paper",
-        shuffle: bool = False,
-        subsample: float = 1.0,
-    ) -> CurveParams:
+        cls, name: str, *, table: Any = None, objective: Objectives, held_out: tuple[str, ...] = (),
+        cost: str | None = None, budget: float | str | None = "auto", levels: int | None = None, workers: int = 1,
+        variant: str = "paper", shuffle: bool = False, subsample: float = 1.0,
+    ) -> CurveParams:  # fmt: skip
         """Make the parameters from arguments; the arrays are cached, because `gymnasium.make` is called often.
 
         Args:
@@ -240,26 +230,12 @@ def _prepare(
     seen = values[..., [t.metric(name) for name in shown]]
     count = np.maximum((~np.isnan(t.values).all(axis=(2, 3))).sum(axis=1), 1)
     return CurveParams(
-        kind="fidelity",
-        tables=(t,),
-        rewarded=chosen,
-        vector=not isinstance(objective, str),
-        action_space=MaskedMultiDiscrete([len(t), len(grid)]),
-        observation_space=space,
-        cost_unit=unit,
-        budget=0.0,
-        grid=grid,
-        held_out=held_out,
-        count=count,
-        ends=ends,
-        costs=flat(costs),
-        peaks=flat(peaks),
-        answers=flat(np.concatenate([rewards, shares[..., None], seen, hidden], axis=3)),
-        peak_levels=flat(peak_levels),
-        peak_hidden=flat(peak_hidden),
-        status=flat(status.astype(np.uint8)),
-        templates=templates,
-    )
+        kind="fidelity", tables=(t,), rewarded=chosen, vector=not isinstance(objective, str),
+        action_space=MaskedMultiDiscrete([len(t), len(grid)]), observation_space=space, cost_unit=unit, budget=0.0,
+        grid=grid, held_out=held_out, count=count, ends=ends, costs=flat(costs), peaks=flat(peaks),
+        answers=flat(np.concatenate([rewards, shares[..., None], seen, hidden], axis=3)), peak_levels=flat(peak_levels),
+        peak_hidden=flat(peak_hidden), status=flat(status.astype(np.uint8)), templates=templates,
+    )  # fmt: skip
 
 
 def _costs(t: Table, ends: npt.NDArray[np.int64], cost: str | None, variant: str) -> tuple[Floats, str]:

@@ -67,25 +67,14 @@ class FunctionParams(Params):
 
     @classmethod
     def of(
-        cls,
-        function: Any,
-        space: Any,
-        *,
-        actions: str = "candidates",
-        epochs: int | None = None,
-        budget: float | None = 50,
-        budget_unit: str = "evaluations",
-        objective: str | tuple[str, ...] = "score",
+        cls, function: Any, space: Any, *, actions: str = "candidates", epochs: int | None = None,
+        budget: float | None = 50, budget_unit: str = "evaluations", objective: str | tuple[str, ...] = "score",
         goal: str | tuple[str, ...] = "max",
         bounds: Mapping[str, tuple[float, float]] | tuple[float, float] | None = None,
-        best: float | tuple[float, ...] | None = None,
-        reference: float | tuple[float, ...] | None = None,
-        candidates: int | None = None,
-        candidate_seed: int = 0,
-        cost_unit: str = "s",
-        checkpoints: str | Path | None = None,
-        trials: bool = False,
-    ) -> FunctionParams:
+        best: float | tuple[float, ...] | None = None, reference: float | tuple[float, ...] | None = None,
+        candidates: int | None = None, candidate_seed: int = 0, cost_unit: str = "s",
+        checkpoints: str | Path | None = None, trials: bool = False,
+    ) -> FunctionParams:  # fmt: skip
         """Make the parameters from arguments; see the pages `FunctionHPO-v0` and `FunctionLC-v0`.
 
         With `trials`, evaluations report to trials, which may stop them early: training by epochs is then allowed on a
@@ -115,22 +104,15 @@ class FunctionParams(Params):
         spaces = Box(-1.0, 1.0, (d,), np.float32), Discrete(len(raw)), MaskedMultiDiscrete([len(raw), epochs or 1])
         start = -1 if actions == "box" else 0
         return cls(
-            kind="box" if actions == "box" else "rows" if epochs is None else "fidelity",
-            tables=(table,),
-            rewarded=chosen,
-            vector=not isinstance(objective, str),
+            kind="box" if actions == "box" else "rows" if epochs is None else "fidelity", tables=(table,),
+            rewarded=chosen, vector=not isinstance(objective, str),
             action_space=spaces[0] if actions == "box" else spaces[1] if epochs is None else spaces[2],
             observation_space=box((d, start, 1), (parts, 0, 1), (m, low, high), (1, 0, CAP), (m, low, high), (1, 0, 1)),
-            cost_unit=cost_unit,
-            budget_unit=unit,
+            cost_unit=cost_unit, budget_unit=unit,
             budget=check_budget(budget, whole if unit == budget_unit else CAP, unit),
-            given=known_of(chosen, best, reference),
-            function=called,
-            form=form,
-            points=points,
-            candidates=raw,
+            given=known_of(chosen, best, reference), function=called, form=form, points=points, candidates=raw,
             folder=None if checkpoints is None else Path(checkpoints),
-        )
+        )  # fmt: skip
 
     @property
     def levels(self) -> Floats | None:
@@ -282,17 +264,11 @@ def _table(
     nothing = np.full((len(raw), 1, len(levels)), np.nan)
     cited = f"{name}, the user's own function"
     return Table(
-        name=f"function/{''.join(c if c.isalnum() else '-' for c in name)}",
-        keys=tuple(map(str, range(len(raw)))),
-        metrics=metrics,
-        values=np.repeat(nothing[..., None], len(metrics), axis=3),
-        cost=nothing,
-        provenance=Provenance("measured", cited, "", "not stated", cited),
-        cost_unit=cost_unit,
-        levels=levels,
-        level_unit="full training" if epochs is None else "epochs",
-        **searched(points.space, raw),
-    )
+        name=f"function/{''.join(c if c.isalnum() else '-' for c in name)}", keys=tuple(map(str, range(len(raw)))),
+        metrics=metrics, values=np.repeat(nothing[..., None], len(metrics), axis=3), cost=nothing,
+        provenance=Provenance("measured", cited, "", "not stated", cited), cost_unit=cost_unit, levels=levels,
+        level_unit="full training" if epochs is None else "epochs", **searched(points.space, raw),
+    )  # fmt: skip
 
 
 def reward_of(outcome: Outcome, params: FunctionParams) -> Floats:

@@ -69,18 +69,10 @@ class LookupParams(Params):
 
     @classmethod
     def of(
-        cls,
-        names: tuple[str, ...],
-        *,
-        table: Any = None,
-        objective: Objectives = "bleu",
-        cost: str = "evaluations",
-        budget: float | str | None = "auto",
-        grid: bool = False,
-        held_out: tuple[str, ...] = (),
-        shuffle: bool = False,
+        cls, names: tuple[str, ...], *, table: Any = None, objective: Objectives = "bleu", cost: str = "evaluations",
+        budget: float | str | None = "auto", grid: bool = False, held_out: tuple[str, ...] = (), shuffle: bool = False,
         subsample: float = 1.0,
-    ) -> LookupParams:
+    ) -> LookupParams:  # fmt: skip
         """Make the parameters from arguments; the arrays are cached, because `gymnasium.make` is called often.
 
         Args:
@@ -108,13 +100,10 @@ class LookupParams(Params):
         sizes = grid_sizes(p.table) if grid else None
         auto = EVALUATIONS * (1.0 if p.cost_unit == "evaluations" else float(p.costs.mean()))
         return dataclasses.replace(
-            p,
-            kind="grid" if grid else "rows",
-            sizes=sizes,
+            p, kind="grid" if grid else "rows", sizes=sizes,
             action_space=Discrete(view.size(p.rows)) if sizes is None else MultiDiscrete(sizes),
-            budget=check_budget(budget, p.budget, p.cost_unit, auto),
-            view=view,
-        )
+            budget=check_budget(budget, p.budget, p.cost_unit, auto), view=view,
+        )  # fmt: skip
 
     @property
     def steps(self) -> int:
@@ -127,11 +116,8 @@ class LookupParams(Params):
         codes = np.zeros(len(cells), np.int64) if self._statuses.itemsize == 8 else self.status.take(cells)
         metrics = {name: found[:, j] for name, j in self._shown}
         info: Info = {
-            "cost": found[:, m],
-            "metrics": metrics,
-            "status": self._statuses.take(codes),
-            "status_code": codes,
-        }
+            "cost": found[:, m], "metrics": metrics, "status": self._statuses.take(codes), "status_code": codes,
+        }  # fmt: skip
         if self.held_out:
             info["held_out"] = held_out = {name: metrics.pop(name) for name in self.held_out}
             for name in self._partial:  # as Gymnasium's vector environments say that a key is missing
@@ -246,24 +232,12 @@ def _prepare(keyed: tuple[ByHash, ...], objective: Objectives, cost: str, held_o
     for array in (answers, templates, status, repeats):
         array.setflags(write=False)
     return LookupParams(
-        kind="rows",
-        tables=tables,
-        rewarded=chosen,
-        vector=not isinstance(objective, str),
-        action_space=Discrete(len(first)),
-        observation_space=space,
-        cost_unit=cost_unit,
-        budget=float(costs.reshape(len(tables), -1).sum(axis=1).max()),
-        repeats=repeats,
-        max_repeats=first.repeats,
-        answers=answers,
-        rewards=answers[:, :m],
-        costs=answers[:, m],
-        metrics=answers[:, m + 1 : m + 1 + metrics.shape[1]],
-        status=status,
-        templates=templates,
-        held_out=held_out,
-    )
+        kind="rows", tables=tables, rewarded=chosen, vector=not isinstance(objective, str),
+        action_space=Discrete(len(first)), observation_space=space, cost_unit=cost_unit,
+        budget=float(costs.reshape(len(tables), -1).sum(axis=1).max()), repeats=repeats, max_repeats=first.repeats,
+        answers=answers, rewards=answers[:, :m], costs=answers[:, m],
+        metrics=answers[:, m + 1 : m + 1 + metrics.shape[1]], status=status, templates=templates, held_out=held_out,
+    )  # fmt: skip
 
 
 def _costs(
