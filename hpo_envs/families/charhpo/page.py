@@ -81,14 +81,9 @@ class CharHPOEnv(LookupEnv):
 
     @staticmethod
     def _params(
-        task: str = "inflection",
-        lang: str = "hun",
-        architecture: str = "lstm",
-        *,
-        objective: Objectives = "accuracy",
-        budget: float | str | None = "auto",
-        **kwargs: Any,
-    ) -> LookupParams:
+        task: str = "inflection", lang: str = "hun", architecture: str = "lstm", *, objective: Objectives = "accuracy",
+        budget: float | str | None = "auto", **kwargs: Any,
+    ) -> LookupParams:  # fmt: skip
         names = (table_name(task, lang, architecture),)
         return LookupParams.of(names, objective=objective, budget=budget, held_out=(TEST.name,), **kwargs)
 

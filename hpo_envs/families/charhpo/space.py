@@ -164,17 +164,10 @@ class CharSpaceEnv(BoxEnv):
 
     @staticmethod
     def _params(
-        task: str | None = None,
-        lang: str | None = None,
-        architecture: str | None = None,
-        *,
-        table: None = None,
-        objective: Objectives = "accuracy",
-        cost: str = "evaluations",
-        budget: float | None = 200,
-        noise: bool = True,
+        task: str | None = None, lang: str | None = None, architecture: str | None = None, *, table: None = None,
+        objective: Objectives = "accuracy", cost: str = "evaluations", budget: float | None = 200, noise: bool = True,
         sweeps: Sequence[str] | None = None,
-    ) -> BoxParams:
+    ) -> BoxParams:  # fmt: skip
         if table is not None:
             raise ValueError(f"table must be left out (CharHPO-v0 uses a surrogate), got {shown(table)}")
         choice = {"task": task, "lang": lang, "architecture": architecture}

@@ -138,17 +138,9 @@ class CharMiniLiveEnv(FunctionEnv):
 
     @staticmethod
     def _params(
-        architecture: str = "lstm",
-        language: str = ENGLISH,
-        *,
-        objective: Any = "accuracy",
-        actions: str = "box",
-        budget: float | None = 20,
-        seed: int = 0,
-        epochs: int = EPOCHS,
-        seconds: float = SECONDS,
-        **kwargs: Any,
-    ) -> FunctionParams:
+        architecture: str = "lstm", language: str = ENGLISH, *, objective: Any = "accuracy", actions: str = "box",
+        budget: float | None = 20, seed: int = 0, epochs: int = EPOCHS, seconds: float = SECONDS, **kwargs: Any,
+    ) -> FunctionParams:  # fmt: skip
         table_name(architecture, language)
         function = WordTrainer(architecture, language, seed, epochs, seconds)
         return _of(function, architecture, objective, actions=actions, budget=budget, **kwargs)
@@ -200,17 +192,10 @@ class CharMiniLiveLCEnv(FunctionEnv):
 
     @staticmethod
     def _params(
-        architecture: str = "lstm",
-        language: str = ENGLISH,
-        *,
-        objective: Any = "accuracy",
-        epochs: int = EPOCHS,
-        budget: float | None = None,
-        budget_unit: str = "epochs",
-        seed: int = 0,
-        seconds: float = SECONDS,
+        architecture: str = "lstm", language: str = ENGLISH, *, objective: Any = "accuracy", epochs: int = EPOCHS,
+        budget: float | None = None, budget_unit: str = "epochs", seed: int = 0, seconds: float = SECONDS,
         **kwargs: Any,
-    ) -> FunctionParams:
+    ) -> FunctionParams:  # fmt: skip
         table_name(architecture, language)
         if budget is None and budget_unit == "epochs":
             budget = 20 * epochs

@@ -41,13 +41,9 @@ def scores(language: str, counts: Floats, losses: Floats) -> Floats:
 def suite(language: str) -> Suite:
     """The tables of a language, which are measured together."""
     return Suite(
-        name=f"CharMini-{language}",
-        rows=ROWS,
-        packing=packing(language),
-        train=train,
-        scores=functools.partial(scores, language),
-        judged=2,
-    )
+        name=f"CharMini-{language}", rows=ROWS, packing=packing(language), train=train,
+        scores=functools.partial(scores, language), judged=2,
+    )  # fmt: skip
 
 
 GROUP = "CharMini"

@@ -84,13 +84,9 @@ class CharMiniEnv(LookupEnv):
 
     @staticmethod
     def _params(
-        architecture: str = "lstm",
-        language: str = ENGLISH,
-        *,
-        objective: Objectives = "accuracy",
-        budget: float | None = 20,
-        **kwargs: Any,
-    ) -> LookupParams:
+        architecture: str = "lstm", language: str = ENGLISH, *, objective: Objectives = "accuracy",
+        budget: float | None = 20, **kwargs: Any,
+    ) -> LookupParams:  # fmt: skip
         names = (table_name(architecture, language),)
         return LookupParams.of(names, objective=objective, budget=budget, held_out=HELD_OUT, **kwargs)
 

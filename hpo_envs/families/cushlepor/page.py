@@ -141,18 +141,10 @@ class CushLEPOREnv(BoxEnv):
 
     @staticmethod
     def _params(
-        pair: str = "ted-ende",
-        *,
-        labels: str = "mqm",
-        reference: str | None = None,
-        table: Any = None,
-        objective: Objectives = "pearson",
-        cost: str = "evaluations",
-        budget: float | None = 400,
-        variant: str = "released",
-        bounds: str | Bounds = "published",
-        held_out: tuple[str, ...] | None = None,
-    ) -> BoxParams:
+        pair: str = "ted-ende", *, labels: str = "mqm", reference: str | None = None, table: Any = None,
+        objective: Objectives = "pearson", cost: str = "evaluations", budget: float | None = 400,
+        variant: str = "released", bounds: str | Bounds = "published", held_out: tuple[str, ...] | None = None,
+    ) -> BoxParams:  # fmt: skip
         one_of("pair", pair, cushlepor.PAIRS)
         one_of("labels", labels, cushlepor.LABELS)
         known = cushlepor.references(pair)

@@ -24,10 +24,7 @@ FINAL = Family(
 )
 
 CURVES = Family(
-    name="FunctionLC",
-    dataset="user",
-    entry_point=f"{__name__}.page:FunctionLCEnv",
-    ids=(Spec("FunctionLC-v0", ("function/function",)),),
-    listed=False,
+    name="FunctionLC", dataset="user", entry_point=f"{__name__}.page:FunctionLCEnv",
+    ids=(Spec("FunctionLC-v0", ("function/function",)),), listed=False,
     example={"function": f"{__name__}.example:train_epochs", "space": SPACE, "epochs": EPOCHS},
-)
+)  # fmt: skip

@@ -103,15 +103,9 @@ class FunctionLCEnv(FunctionEnv):
 
     @staticmethod
     def _params(
-        function: Any,
-        space: Any,
-        *,
-        epochs: int = 27,
-        budget: float | None = None,
-        budget_unit: str = "epochs",
-        checkpoints: str | Path | None = None,
-        **kwargs: Any,
-    ) -> FunctionParams:
+        function: Any, space: Any, *, epochs: int = 27, budget: float | None = None, budget_unit: str = "epochs",
+        checkpoints: str | Path | None = None, **kwargs: Any,
+    ) -> FunctionParams:  # fmt: skip
         _only(kwargs, "actions")
         if budget is None and budget_unit == "epochs":
             budget = 20 * epochs

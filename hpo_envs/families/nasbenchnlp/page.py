@@ -62,12 +62,9 @@ class NASBenchNLPEnv(CurvesEnv):
 
     @staticmethod
     def _params(
-        dataset: str = "wikitext2",
-        *,
-        objective: Objectives = "validation_loss",
-        cost: str | None = "seconds",
+        dataset: str = "wikitext2", *, objective: Objectives = "validation_loss", cost: str | None = "seconds",
         **kwargs: Any,
-    ) -> CurveParams:
+    ) -> CurveParams:  # fmt: skip
         name = f"nasbenchnlp/{one_of('dataset', dataset, ('ptb', 'wikitext2'))}"
         return CurveParams.of(name, objective=objective, cost=cost, held_out=HELD_OUT, **kwargs)
 

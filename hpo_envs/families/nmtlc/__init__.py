@@ -9,11 +9,8 @@ def _id(corpus: str) -> Spec:
 
 
 FAMILY = Family(
-    name="NMTLC",
-    dataset="nmtlc",
-    entry_point=f"{__name__}.page:NMTLCEnv",
+    name="NMTLC", dataset="nmtlc", entry_point=f"{__name__}.page:NMTLCEnv",
     ids=tuple(_id(corpus) for corpus in CORPORA),
     distributions=(Distribution("NMTLC", "NMTLC-{}-v0", LANGUAGES, ("ru",), ("zh", "so")),),
-    short={"cost": "evaluations", "budget": 4},
-    references=("zhang2024best", "zhang2020reproducible"),
-)
+    short={"cost": "evaluations", "budget": 4}, references=("zhang2024best", "zhang2020reproducible"),
+)  # fmt: skip

@@ -106,16 +106,9 @@ class TextMiniLiveEnv(FunctionEnv):
 
     @staticmethod
     def _params(
-        task: str,
-        model: str,
-        *,
-        objective: Any = "score",
-        actions: str = "box",
-        budget: float | None = 20,
-        repeat: int = 0,
-        seconds: float = SECONDS,
-        **kwargs: Any,
-    ) -> FunctionParams:
+        task: str, model: str, *, objective: Any = "score", actions: str = "box", budget: float | None = 20,
+        repeat: int = 0, seconds: float = SECONDS, **kwargs: Any,
+    ) -> FunctionParams:  # fmt: skip
         one_of("model", model, LIVE_MODELS)
         table_name(task, model)
         names = (objective,) if isinstance(objective, str) else tuple(objective)

@@ -61,13 +61,9 @@ def train(task: str) -> dict[str, Any]:
 def suite(task: str, model: str) -> Suite:
     """The trainings of a table."""
     return Suite(
-        name=f"TextMini-{task}-{model}",
-        rows=module(model).ROWS,
-        packing=packing(task, model),
-        train=train,
-        scores=scores,
-        judged=1,
-    )
+        name=f"TextMini-{task}-{model}", rows=module(model).ROWS, packing=packing(task, model), train=train,
+        scores=scores, judged=1,
+    )  # fmt: skip
 
 
 GROUP = "TextMini"

@@ -93,14 +93,10 @@ def record(
             break
         seconds.append(round(time.process_time() - start, 3))
     return {
-        "task": task,
-        "status": status,
-        "epochs": measured,
-        "seconds": seconds,
-        "parameters": training.size,
+        "task": task, "status": status, "epochs": measured, "seconds": seconds, "parameters": training.size,
         "processor": processor("torch" in packages),
         "versions": {"python": platform.python_version(), **{name: version(name) for name in packages}},
-    }
+    }  # fmt: skip
 
 
 def trainer() -> Any:

@@ -3,12 +3,9 @@
 from hpo_envs.core.family import Family, Spec
 
 FINAL = Family(
-    name="TableHPO",
-    dataset="user",
-    entry_point=f"{__name__}.page:TableHPOEnv",
-    ids=(Spec("TableHPO-v0", ("user/example",)),),
-    user_levels=1,
-)
+    name="TableHPO", dataset="user", entry_point=f"{__name__}.page:TableHPOEnv",
+    ids=(Spec("TableHPO-v0", ("user/example",)),), user_levels=1,
+)  # fmt: skip
 
 CURVES = Family(
     name="TableLC",

@@ -108,13 +108,9 @@ class WordTraining(SequenceModel):
     """
 
     def __init__(
-        self,
-        architecture: str,
-        config: Mapping[str, Any],
-        seed: int,
-        language: str = ENGLISH,
+        self, architecture: str, config: Mapping[str, Any], seed: int, language: str = ENGLISH,
         train: PaddedWords | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         config = active(architecture, config)
         # English was trained before there were other languages.
         key = key_of(*([] if language == ENGLISH else [language]), architecture, seed, dict(config))
