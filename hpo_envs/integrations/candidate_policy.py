@@ -76,14 +76,9 @@ class CandidatePolicy(MaskableActorCriticPolicy):
     """
 
     def __init__(
-        self,
-        observation_space: spaces.Dict,
-        action_space: spaces.Discrete,
-        lr_schedule: Any,
-        hidden: int = 16,
-        skip: float = 0.0,
-        **more: Any,
-    ) -> None:
+        self, observation_space: spaces.Dict, action_space: spaces.Discrete, lr_schedule: Any, hidden: int = 16,
+        skip: float = 0.0, **more: Any,
+    ) -> None:  # fmt: skip
         self.hidden = hidden
         more |= {
             "features_extractor_class": CandidateNetwork,
@@ -134,13 +129,7 @@ def save_policy(model: Any, file: Path | str, env: Any = None) -> Path:
     else:
         languages, names = {x for p in pools for x in p.held_out}, {p.feature_names for p in pools}
     trained = policy_file.PolicyWeights(
-        "policy",
-        frozenset(languages),
-        shown.features,
-        shown.size,
-        model.policy.hidden,
-        (model.policy.weights(),),
-        names.pop() if len(names) == 1 else (),
-        shown.numbers,
-    )
+        "policy", frozenset(languages), shown.features, shown.size, model.policy.hidden, (model.policy.weights(),),
+        names.pop() if len(names) == 1 else (), shown.numbers,
+    )  # fmt: skip
     return policy_file.write(file, [trained])

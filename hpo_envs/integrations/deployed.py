@@ -46,14 +46,9 @@ class Deployed(ObservingAgent):
     """
 
     def __init__(
-        self,
-        problem: Problem,
-        seed: int,
-        *,
-        policy: PolicyFunction | str | Path,
-        features: tuple[str, ...] = candidate_set.DEFAULT,
-        candidates: int = 64,
-    ) -> None:
+        self, problem: Problem, seed: int, *, policy: PolicyFunction | str | Path,
+        features: tuple[str, ...] = candidate_set.DEFAULT, candidates: int = 64,
+    ) -> None:  # fmt: skip
         super().__init__(problem, seed, tuple(features), candidates)
         self._policy = policy if callable(policy) else _loaded(str(policy))
         self.observe_space(CandidateArrays.of(self.features[self.pool], candidates))

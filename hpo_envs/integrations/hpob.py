@@ -122,17 +122,10 @@ def _table(space: str, dataset: str, data: Mapping[str, Any], version: str, part
     digest = hashlib.sha256(json.dumps([data["X"], data["y"]]).encode()).hexdigest()
     notes = (f"HPO-B {version}, {part} part, search space {space}, data set {dataset}", f"accuracy: {note}")
     table = Table(
-        name=user.PREFIX + user.check_name(f"hpob-{space}-{dataset}"),
-        keys=tuple(f"row-{i}" for i in range(len(x))),
-        metrics=(metric,),
-        values=y.reshape(len(x), 1, 1, 1),
-        cost=np.ones((len(x), 1, 1)),
-        provenance=Provenance("measured", UPSTREAM, digest[:40], LICENCE, CITATION, notes=notes),
-        space=axes,
-        configs=x,
-        feature_names=tuple(h.name for h in axes),
-        features=np.clip((x - low) / (high - low), 0.0, 1.0),
-        source_index=np.arange(len(x)),
-        status=np.zeros((len(x), 1), np.uint8),
-    )
+        name=user.PREFIX + user.check_name(f"hpob-{space}-{dataset}"), keys=tuple(f"row-{i}" for i in range(len(x))),
+        metrics=(metric,), values=y.reshape(len(x), 1, 1, 1), cost=np.ones((len(x), 1, 1)),
+        provenance=Provenance("measured", UPSTREAM, digest[:40], LICENCE, CITATION, notes=notes), space=axes, configs=x,
+        feature_names=tuple(h.name for h in axes), features=np.clip((x - low) / (high - low), 0.0, 1.0),
+        source_index=np.arange(len(x)), status=np.zeros((len(x), 1), np.uint8),
+    )  # fmt: skip
     return user.remember(frames.hashed(table))

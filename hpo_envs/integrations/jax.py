@@ -129,16 +129,10 @@ def _arrays(env_id: str, kwargs: Mapping[str, Any]) -> dict[str, Any]:
         ends = np.zeros(p.rows, np.int64)
     final = values[:, -1]
     return {
-        "values": values,
-        "costs": costs,
-        "ends": ends.astype(np.int32),
-        "features": p.table.features.astype(np.float32),
-        "rows": np.int32(p.rows),
-        "budgets": np.float64(p.budget),
-        "limits": np.int32(p.steps),
-        "paid": not curves,
-        "scales": np.array([np.median(final), final.max()]),
-    }
+        "values": values, "costs": costs, "ends": ends.astype(np.int32),
+        "features": p.table.features.astype(np.float32), "rows": np.int32(p.rows), "budgets": np.float64(p.budget),
+        "limits": np.int32(p.steps), "paid": not curves, "scales": np.array([np.median(final), final.max()]),
+    }  # fmt: skip
 
 
 def reset(batch: TaskBatch, key: Array, horizon: int = 20, task: Array | None = None) -> EpisodeState:
@@ -147,15 +141,10 @@ def reset(batch: TaskBatch, key: Array, horizon: int = 20, task: Array | None = 
     zeros = jnp.zeros(horizon, batch.values.dtype)
     return EpisodeState(
         jax.random.randint(key, (), 0, tables) if task is None else jnp.asarray(task),
-        jnp.zeros(rows if levels > 1 else 0, jnp.int32),
-        jnp.full(horizon, rows, jnp.int32),
-        jnp.zeros(horizon, jnp.int32),
-        zeros,
-        zeros,
-        jnp.int32(0),
-        jnp.zeros((), batch.values.dtype),
+        jnp.zeros(rows if levels > 1 else 0, jnp.int32), jnp.full(horizon, rows, jnp.int32),
+        jnp.zeros(horizon, jnp.int32), zeros, zeros, jnp.int32(0), jnp.zeros((), batch.values.dtype),
         jnp.asarray(-jnp.inf, batch.values.dtype),
-    )
+    )  # fmt: skip
 
 
 def step(
@@ -178,16 +167,10 @@ def step(
     index = jnp.arange(h)
     inserted = jnp.where(index == place, row, jnp.where(index > place, jnp.roll(state.evaluated, 1), state.evaluated))
     after = EpisodeState(
-        task,
-        reached,
-        jnp.where(known, state.evaluated, inserted),
-        state.rows.at[at].set(row, mode="drop"),
-        state.rewards.at[at].set(value, mode="drop"),
-        state.paid.at[at].set(cost, mode="drop"),
-        at + 1,
-        state.spent + cost,
-        jnp.maximum(state.best, value),
-    )
+        task, reached, jnp.where(known, state.evaluated, inserted), state.rows.at[at].set(row, mode="drop"),
+        state.rewards.at[at].set(value, mode="drop"), state.paid.at[at].set(cost, mode="drop"), at + 1,
+        state.spent + cost, jnp.maximum(state.best, value),
+    )  # fmt: skip
     return after, value, (after.spent >= batch.budgets[task]) | (after.steps >= batch.limits[task])
 
 

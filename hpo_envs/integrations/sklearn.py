@@ -35,23 +35,10 @@ class TuneSearchCV(BaseSearchCV):  # type: ignore[misc]
     """
 
     def __init__(
-        self,
-        estimator: Any,
-        space: Any,
-        *,
-        n_iter: int = 20,
-        agent: Any = None,
-        out: Any = None,
-        random_state: Any = None,
-        scoring: Any = None,
-        n_jobs: int | None = None,
-        refit: Any = True,
-        cv: Any = None,
-        verbose: int = 0,
-        pre_dispatch: Any = "2*n_jobs",
-        error_score: Any = np.nan,
-        return_train_score: bool = False,
-    ) -> None:
+        self, estimator: Any, space: Any, *, n_iter: int = 20, agent: Any = None, out: Any = None,
+        random_state: Any = None, scoring: Any = None, n_jobs: int | None = None, refit: Any = True, cv: Any = None,
+        verbose: int = 0, pre_dispatch: Any = "2*n_jobs", error_score: Any = np.nan, return_train_score: bool = False,
+    ) -> None:  # fmt: skip
         given = {"scoring": scoring, "n_jobs": n_jobs, "refit": refit, "cv": cv, "verbose": verbose}
         given |= {"pre_dispatch": pre_dispatch, "error_score": error_score, "return_train_score": return_train_score}
         super().__init__(estimator=estimator, **given)

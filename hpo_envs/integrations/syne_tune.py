@@ -23,14 +23,9 @@ TIMES = ("metric_elapsed_time", "elapsed_time", "metric_train_time", "metric_run
 
 
 def from_blackbox(
-    blackbox: Any,
-    name: str = "blackbox",
-    *,
-    score: str | Sequence[str] | None = None,
-    goal: str | Sequence[str] | None = None,
-    cost: str | None = None,
-    **options: Any,
-) -> Table:
+    blackbox: Any, name: str = "blackbox", *, score: str | Sequence[str] | None = None,
+    goal: str | Sequence[str] | None = None, cost: str | None = None, **options: Any,
+) -> Table:  # fmt: skip
     """Convert a blackbox to a table, for `gym.make("TableHPO-v0", table=...)`, or `TableLC-v0` with fidelities.
 
     Its configurations become rows, seeds repeats, fidelities levels, and objectives metrics; search spaces are

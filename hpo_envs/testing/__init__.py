@@ -16,13 +16,6 @@ from hpo_envs.testing.families import FAMILY_RULES, check_family
 from hpo_envs.testing.tables import TABLE_RULES, check_table
 
 __all__ = [
-    "AGENT_RULES",
-    "ENV_RULES",
-    "FAMILY_RULES",
-    "STAGES",
-    "TABLE_RULES",
-    "check_agent",
-    "check_env",
-    "check_family",
+    "AGENT_RULES", "ENV_RULES", "FAMILY_RULES", "STAGES", "TABLE_RULES", "check_agent", "check_env", "check_family",
     "check_table",
-]
+]  # fmt: skip

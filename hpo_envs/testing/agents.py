@@ -16,13 +16,10 @@ from hpo_envs.tables.checks import one_of
 from hpo_envs.testing.rules import check_rules, require
 
 STAGES: dict[str, tuple[str, dict[str, Any]]] = {
-    "rows": ("NMTHPO-zhen-v0", {}),
-    "objectives": ("NMTHPO-zhen-mo-v0", {"budget": 12}),
-    "grid": ("NMTHPO-v0", {}),
-    "box": ("CushLEPOR-ted-ende-v0", {"budget": 16}),
-    "arms": ("FIESTA-tdsa8-v0", {"budget": 60}),
+    "rows": ("NMTHPO-zhen-v0", {}), "objectives": ("NMTHPO-zhen-mo-v0", {"budget": 12}), "grid": ("NMTHPO-v0", {}),
+    "box": ("CushLEPOR-ted-ende-v0", {"budget": 16}), "arms": ("FIESTA-tdsa8-v0", {"budget": 60}),
     "levels": ("NMTLC-ft-zhen-v0", {"budget": 300}),
-}
+}  # fmt: skip
 """Kinds of problems in `Registration.supports`, with an id that represents each and arguments of a short episode."""
 
 
@@ -51,13 +48,9 @@ class _Subject:
         order = {"shuffle": False} if has_rows(spec_id, kwargs) else {}
         env_kwargs = {**order, **kwargs, **({} if agent else self._shorter()), **arguments}
         return run(
-            agent or self.agent,
-            spec_id,
-            list(seeds),
-            env_kwargs=env_kwargs,
-            transfer=self.transfer,
+            agent or self.agent, spec_id, list(seeds), env_kwargs=env_kwargs, transfer=self.transfer,
             **self.hyperparameters,
-        )
+        )  # fmt: skip
 
     def _shorter(self) -> dict[str, Any]:
         """Budget argument for an agent that is slow anywhere, enough for its model to choose; empty for others."""
@@ -77,14 +70,9 @@ class _Subject:
 
 
 def check_agent(
-    agent: str | Callable[..., Agent],
-    *,
-    stages: Iterable[str] | None = None,
-    waits: bool = False,
-    rules: Iterable[str] | None = None,
-    transfer: str | None = None,
-    **hyperparameters: Any,
-) -> tuple[str, ...]:
+    agent: str | Callable[..., Agent], *, stages: Iterable[str] | None = None, waits: bool = False,
+    rules: Iterable[str] | None = None, transfer: str | None = None, **hyperparameters: Any,
+) -> tuple[str, ...]:  # fmt: skip
     """Check that comparisons can rely on an agent, with a few short runs.
 
     Registered agents that take more than a second per run everywhere (`Registration.slow`: `anywhere`) have shorter
@@ -247,11 +235,7 @@ def _late_results(subject: _Subject) -> None:
 
 
 AGENT_RULES: dict[str, Callable[[_Subject], None]] = {
-    "interface": _interface,
-    "actions": _actions,
-    "repeatable": _repeatable,
-    "seeded": _seeded,
-    "hidden-state": _hidden_state,
-    "late-results": _late_results,
-}
+    "interface": _interface, "actions": _actions, "repeatable": _repeatable, "seeded": _seeded,
+    "hidden-state": _hidden_state, "late-results": _late_results,
+}  # fmt: skip
 """Rules of agents by name."""

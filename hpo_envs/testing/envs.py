@@ -19,25 +19,17 @@ BAD_ACTIONS: tuple[Any, ...] = ("x", None, 1.5, -1, 10**9, np.array([1.0, 2.0]),
 """Actions that are in no space of the suite."""
 
 BAD_ARGUMENTS: tuple[tuple[str, Any, str], ...] = (
-    ("budget", 0, "budget must be .*, got 0"),
-    ("budget", -3, "budget must be .*, got -3"),
-    ("budget", float("nan"), "budget must be .*, got nan"),
-    ("budget", "20", "budget must be .*, got '20'"),
-    ("table", "measured", "table must be .*, got 'measured'"),
-    ("table", 3, "table must be .*, got 3"),
-)
+    ("budget", 0, "budget must be .*, got 0"), ("budget", -3, "budget must be .*, got -3"),
+    ("budget", float("nan"), "budget must be .*, got nan"), ("budget", "20", "budget must be .*, got '20'"),
+    ("table", "measured", "table must be .*, got 'measured'"), ("table", 3, "table must be .*, got 3"),
+)  # fmt: skip
 """Invalid arguments, for every environment that has them: name, value and pattern of the error."""
 
 
 def check_env(
-    env: str | Callable[..., gym.Env[Any, Any]],
-    *,
-    vector: Callable[..., Any] | None = None,
-    short: Mapping[str, Any] | None = None,
-    rtol: float = 0.0,
-    rules: Iterable[str] | None = None,
-    **arguments: Any,
-) -> None:
+    env: str | Callable[..., gym.Env[Any, Any]], *, vector: Callable[..., Any] | None = None,
+    short: Mapping[str, Any] | None = None, rtol: float = 0.0, rules: Iterable[str] | None = None, **arguments: Any,
+) -> None:  # fmt: skip
     """Check that agents, the run loop and reports can rely on an environment, in both forms.
 
     Args:
@@ -267,17 +259,8 @@ def _configurations(subject: Subject) -> None:
 
 
 ENV_RULES: dict[str, Callable[[Subject], None]] = {
-    "gymnasium": _gymnasium,
-    "bounds": _bounds,
-    "repeatable": _repeatable,
-    "private": _private,
-    "copies": _copies,
-    "time-limit": _time_limit,
-    "reset-needed": _reset_needed,
-    "bad-actions": _bad_actions,
-    "bad-arguments": _bad_arguments,
-    "masks": _masks,
-    "configurations": _configurations,
-    **BATCH_RULES,
-}
+    "gymnasium": _gymnasium, "bounds": _bounds, "repeatable": _repeatable, "private": _private, "copies": _copies,
+    "time-limit": _time_limit, "reset-needed": _reset_needed, "bad-actions": _bad_actions,
+    "bad-arguments": _bad_arguments, "masks": _masks, "configurations": _configurations, **BATCH_RULES,
+}  # fmt: skip
 """Rules of environments by name."""

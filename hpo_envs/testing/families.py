@@ -106,11 +106,7 @@ def _observation(family: Family) -> None:
 
 
 FAMILY_RULES: dict[str, Callable[[Family], None]] = {
-    "record": _record,
-    "headings": _headings,
-    "information": _information,
-    "arguments": _arguments,
-    "ids": _ids,
+    "record": _record, "headings": _headings, "information": _information, "arguments": _arguments, "ids": _ids,
     "observation": _observation,
-}
+}  # fmt: skip
 """Rules of families by name."""

@@ -19,14 +19,6 @@ from hpo_envs.wrappers.normalise import NormalisedReward, RegretReward
 from hpo_envs.wrappers.training import for_training
 
 __all__ = [
-    "CandidateObservation",
-    "ContinuousAction",
-    "CostAwareReward",
-    "FlattenAction",
-    "HistoryObservation",
-    "HyperparameterAction",
-    "ImprovementReward",
-    "NormalisedReward",
-    "RegretReward",
-    "for_training",
-]
+    "CandidateObservation", "ContinuousAction", "CostAwareReward", "FlattenAction", "HistoryObservation",
+    "HyperparameterAction", "ImprovementReward", "NormalisedReward", "RegretReward", "for_training",
+]  # fmt: skip

@@ -34,15 +34,10 @@ class ObservedCandidates(Rule):
     """
 
     def __init__(
-        self,
-        env: Any,
-        n: int,
-        candidates: int = 64,
-        features: tuple[str, ...] = candidate_set.DEFAULT,
-        predictions: npt.NDArray[Any] | None = None,
-        distances: npt.NDArray[Any] | None = None,
+        self, env: Any, n: int, candidates: int = 64, features: tuple[str, ...] = candidate_set.DEFAULT,
+        predictions: npt.NDArray[Any] | None = None, distances: npt.NDArray[Any] | None = None,
         numbers: Mapping[str, float] | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self._base, self.features, self._given = env.unwrapped, tuple(features), (predictions, distances)
         self.numbers = dict(numbers or {})
         self.size, self._each = check_int("candidates", candidates), np.arange(n)

@@ -55,14 +55,9 @@ class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defin
     """
 
     def __init__(
-        self,
-        agent: str = "bo",
-        *,
-        seed: int | None = None,
-        candidates: int = 1000,
-        constraints_func: Callable[[Any], Sequence[float]] | None = None,
-        **hyperparameters: Any,
-    ) -> None:
+        self, agent: str = "bo", *, seed: int | None = None, candidates: int = 1000,
+        constraints_func: Callable[[Any], Sequence[float]] | None = None, **hyperparameters: Any,
+    ) -> None:  # fmt: skip
         supports = set(agents.entry(agent).supports)
         if not {"rows", "objectives", "box"} & supports:
             kinds = ", ".join(agents.entry(agent).supports)
