@@ -11,7 +11,7 @@ import numpy as np
 from hpo_envs.agents.base import Agent, Incumbent, lost, whole
 from hpo_envs.agents.models import Floats
 from hpo_envs.agents.models.acquisition import BEST, KernelAxes, expected_hypervolume_improvement, maximise
-from hpo_envs.agents.models.gp.box import BoxGP, Feasibility, half_rank
+from hpo_envs.agents.models.gp.box import BoxGP, Feasibility, Slope, cheapness, half_rank, summed
 from hpo_envs.agents.models.gp.estimate import KernelFit, is_due
 from hpo_envs.agents.models.gp.tasks import Tasks
 from hpo_envs.agents.problem import Problem
@@ -57,6 +57,8 @@ class BoxBayesianOptimisation(Agent):
     Args:
         problem: A bounded `Box` problem with one or two objectives; `problem.axes` describes its coordinates.
         initial: Number of suggestions before the first model, at least 2; default: hyperparameters + 1, at most 10.
+        per_cost: Divide the improvement by the predicted cost (Snoek et al. 2012), `seconds` in `tune` with
+            `budget_unit="cost"`.
 
     Raises:
         ValueError: The space is of another kind, there are more than two objectives, or a setting is not valid.
@@ -65,20 +67,23 @@ class BoxBayesianOptimisation(Agent):
     parallel = True
     constrained = True
 
-    def __init__(self, problem: Problem, seed: int, *, initial: int | None = None) -> None:
+    def __init__(self, problem: Problem, seed: int, *, initial: int | None = None, per_cost: bool = False) -> None:
         super().__init__(problem, seed)
         box = problem.action_space
         if not isinstance(box, gym.spaces.Box) or not box.is_bounded() or problem.levels is not None:
             raise ValueError(f"action_space must be a bounded Box without levels for this agent, got {box}")
         if problem.objectives > 2:
             raise ValueError(f"objectives must be 1 or 2 for this agent, got {problem.objectives}")
-        self._box = box
+        if per_cost and problem.unit == "evaluations":
+            raise ValueError("per_cost must be False for a budget of evaluations, got True")
+        self._box, self._per_cost = box, per_cost
         self._low, self._high = (a.ravel().astype(np.float64) for a in (box.low, box.high))
         self._space = BoxSpace(problem.axes or (Axis(),) * len(self._low))
         count = min(len(self._space) + 1, 10) if initial is None else whole("initial", initial, 2)
         self._design, self._first_model = self._first(count), count
         self._x: list[Floats] = []
         self._y: list[Floats | None] = []
+        self._costs: list[float] = []
         self._violations: list[Floats | None] = []
         self._constraint_fits: list[KernelFit] = []
         self._pending: list[Floats] = []
@@ -119,6 +124,7 @@ class BoxBayesianOptimisation(Agent):
         if at is not None:
             del self._pending[at]
         self._x.append(x)
+        self._costs.append(float(info.get("cost", 0.0)))
         self._violations.append(None if violations is None else np.array(violations, dtype=np.float64))
         self._y.append(None if lost(info) else np.atleast_1d(np.asarray(reward, dtype=np.float64)))
 
@@ -165,43 +171,34 @@ class BoxBayesianOptimisation(Agent):
             expected = np.stack([model.mean(pending) for model in models])
             x, z = np.concatenate([x, pending]), np.concatenate([z, expected], axis=1)
             models = self._models(x, self._data(x, z))
-        if any(v is not None for v in self._violations):
-            return self._constrained(models, x, z)
-        best = x[np.argsort(-z.sum(axis=0), kind="stable")[:BEST]]
-        if len(models) == 1:
-            return maximise(self._space, models[0].log_ei, models[0].log_ei_slope, best, self.rng)
-        return maximise(self._space, _gain(models, z, z), None, best, self.rng)
-
-    def _constrained(self, models: list[BoxGP], x: Floats, z: Floats) -> Floats:
-        """(n, d) points by decreasing acquisition under constraints.
-
-        Args:
-            models: Models of the objectives.
-            x: (t, d) observed points, then pending ones.
-            z: (m, t) their half-ranked rewards, or expected ones.
-        """
-        known = [i for i, v in enumerate(self._violations) if v is not None]
-        violations = np.array([self._violations[i] for i in known])
-        feasibility = Feasibility(self._space, x[known], violations, self._constraint_fits)
-        self._constraint_fits = feasibility.fits
-        total = np.full(len(x), np.inf)
-        total[known] = np.maximum(violations, 0.0).sum(axis=1)
+        total, factors = np.zeros(len(x)), list[Slope]()
+        if limited := [i for i, v in enumerate(self._violations) if v is not None]:
+            violations = np.array([self._violations[i] for i in limited])
+            feasibility = Feasibility(self._space, x[limited], violations, self._constraint_fits)
+            self._constraint_fits = feasibility.fits
+            total[:] = np.inf
+            total[limited] = np.maximum(violations, 0.0).sum(axis=1)
+            factors.append(feasibility.log_slope)
+        if self._per_cost and np.ptp(costs := np.log(np.maximum(self._costs, 1e-9))) > 0.0:
+            factors.append(cheapness(self._space, x[: len(costs)], costs))
         best = x[np.lexsort((-z.sum(axis=0), total))[:BEST]]
         feasible = total == 0.0
-        if not feasible.any():
-            return maximise(self._space, lambda p: feasibility.log_slope(p)[0], feasibility.log_slope, best, self.rng)
-        if len(models) == 1:
-            (model,) = models
-            model.best = float(model.mean(x[feasible]).max())
-
-            def slope(points: Floats) -> tuple[Floats, Floats]:
-                pairs = zip(model.log_ei_slope(points), feasibility.log_slope(points), strict=True)
-                value, gradient = (a + b for a, b in pairs)
-                return value, gradient
-
-            return maximise(self._space, lambda p: slope(p)[0], slope, best, self.rng)
-        gain = _gain(models, z, z[:, feasible])
-        return maximise(self._space, lambda p: gain(p) * np.exp(feasibility.log_slope(p)[0]), None, best, self.rng)
+        if feasible.any() and len(models) == 2:
+            gain = _gain(models, z, z[:, feasible])
+            return maximise(
+                self._space,
+                lambda p: gain(p) * np.exp(np.sum([f(p)[0] for f in factors], axis=0)),
+                None,
+                best,
+                self.rng,
+            )
+        if feasible.any():
+            if not factors:
+                return maximise(self._space, models[0].log_ei, models[0].log_ei_slope, best, self.rng)
+            models[0].best = float(models[0].mean(x[feasible]).max())
+            factors.insert(0, models[0].log_ei_slope)
+        slope = summed(factors)
+        return maximise(self._space, lambda p: slope(p)[0], slope, best, self.rng)
 
     @property
     def _spaces(self) -> Sequence[KernelAxes]:

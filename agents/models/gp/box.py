@@ -1,11 +1,17 @@
 """Gaussian process on a box with axes of all kinds: prior of its length-scales, half ranks, feasibility."""
 
+import functools
+from collections.abc import Callable, Sequence
+
 import numpy as np
 
 from hpo_envs.agents.models import Floats
 from hpo_envs.agents.models.acquisition import BoxAxes, KernelAxes, log_expected_improvement
 from hpo_envs.agents.models.gp.estimate import KernelFit, KernelPrior
 from hpo_envs.agents.models.gp.kernels import square_distances, with_slope
+
+Slope = Callable[[Floats], tuple[Floats, Floats]]
+"""Function of (n, d) points that returns (n,) values and their (n, r) gradient."""
 
 PRIOR = KernelPrior(length=0.7, spread=1.3)
 """Prior of a kernel on a box, whose axes are [0, 1]; chosen on the design seeds of `benchmarks/live`."""
@@ -96,6 +102,11 @@ class BoxGP:
         by_deviation = np.exp(-0.5 * u * u - 0.5 * np.log(2.0 * np.pi) - log_h) / deviation
         return np.log(deviation) + log_h, self._gradient(x, predicted, by_mean, by_deviation)
 
+    def mean_slope(self, x: Floats) -> tuple[Floats, Floats]:
+        """`mean`, and its (n, r) gradient along the real axes."""
+        predicted = self._predict(x)
+        return predicted[0], self._gradient(x, predicted, np.ones(len(x)), np.zeros(len(x)))
+
     def log_below(self, x: Floats, bound: float) -> tuple[Floats, Floats]:
         """(n,) logarithm of the probability of values below a bound, and its (n, r) gradient along the real axes."""
         from scipy.special import log_ndtr
@@ -147,6 +158,28 @@ class Feasibility:
 
     def log_slope(self, x: Floats) -> tuple[Floats, Floats]:
         """(n,) logarithm of the probability at (n, d) snapped points, and its (n, r) gradient along the real axes."""
-        each = [model.log_below(x, bound) for model, bound in zip(self._models, self._bounds, strict=True)]
-        values, gradients = zip(*each, strict=True)
+        pairs = zip(self._models, self._bounds, strict=True)
+        return summed([functools.partial(model.log_below, bound=bound) for model, bound in pairs])(x)
+
+
+def cheapness(space: BoxAxes, x: Floats, logs: Floats) -> Slope:
+    """The logarithm of 1 / predicted cost, up to a constant, from (t,) logarithms of costs at (t, d) snapped points."""
+    scale = float(logs.std())
+    z = (logs.mean() - logs) / scale
+    model = BoxGP(space, x, z, BoxGP.estimate(space, x, z, None))
+
+    def log_slope(points: Floats) -> tuple[Floats, Floats]:
+        mean, gradient = model.mean_slope(points)
+        return scale * mean, scale * gradient
+
+    return log_slope
+
+
+def summed(parts: Sequence[Slope]) -> Slope:
+    """The sum of functions that return values and gradients."""
+
+    def total(x: Floats) -> tuple[Floats, Floats]:
+        values, gradients = zip(*(part(x) for part in parts), strict=True)
         return np.sum(values, axis=0), np.sum(gradients, axis=0)
+
+    return total

@@ -99,13 +99,14 @@ def test_pending_and_failed_evaluations_are_avoided():
 
 
 def test_gradient_of_the_acquisition_equals_differences():
-    from hpo_envs.agents.models.gp.box import BoxGP, half_rank
+    from hpo_envs.agents.models.gp.box import BoxGP, cheapness, half_rank
     from hpo_envs.agents.search.bo_box import BoxSpace
 
     space, rng = BoxSpace(MIXED.axes), np.random.default_rng(0)
     x = space.snap(rng.random((12, 4)))
     z = half_rank(np.array([mixed(2 * p - 1) for p in x]))
     model = BoxGP(space, x, z, BoxGP.estimate(space, x, z, None))
+    cheap = cheapness(space, x, np.log([*range(1, 13)]))
     points = space.snap(rng.random((5, 4)))
     points[:, 0], points[:, 1] = 0.5, 0.3
     values, slopes = model.log_ei_slope(points)
@@ -115,6 +116,8 @@ def test_gradient_of_the_acquisition_equals_differences():
         up[:, j] += 1e-6
         down[:, j] -= 1e-6
         assert slopes[:, k] == pytest.approx((model.log_ei(up) - model.log_ei(down)) / 2e-6, rel=1e-3, abs=1e-5)
+        rise = (cheap(up)[0] - cheap(down)[0]) / 2e-6
+        assert cheap(points)[1][:, k] == pytest.approx(rise, rel=1e-3, abs=1e-5)
 
 
 def test_half_rank_keeps_the_upper_half_and_ranks_the_lower_one():

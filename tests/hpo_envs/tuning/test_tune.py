@@ -194,6 +194,21 @@ def test_agents_that_wait_for_each_result_have_one_worker() -> None:
         tune(helpers.epochs, helpers.SPACE, epochs=9, agent="hyperband", workers=2)
 
 
+def test_improvement_per_cost_buys_more_evaluations_and_better_ones() -> None:
+    def priced(config: Any) -> dict[str, float]:
+        return {"score": -((config["x"] - 0.6) ** 2) - (config["y"] - 0.3) ** 2, "cost": 100.0 ** config["z"]}
+
+    space: dict[str, Any] = {name: (0.0, 1.0) for name in "xyz"}
+    given: dict[str, Any] = {"budget": 250.0, "budget_unit": "cost", "progress": False}
+    usual, saving = (
+        [tune(priced, space, seed=s, per_cost=per_cost, **given) for s in (1, 2)] for per_cost in (False, True)
+    )
+    assert min(map(len, saving)) > 2 * max(map(len, usual))
+    assert min(t.best.score for t in saving) > max(t.best.score for t in usual)
+    with pytest.raises(ValueError, match="per_cost must be False for a budget of evaluations, got True"):
+        tune(priced, space, budget=9, per_cost=True)
+
+
 def test_box_agents_search_box() -> None:
     tuned = tune(helpers.train, helpers.SPACE, agent="box-bo", budget=12, progress=False)
     assert len(tuned.evaluations[0].action) == 3
