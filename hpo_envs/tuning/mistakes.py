@@ -15,8 +15,8 @@ MISTAKES = (
 FRAME = re.compile(r'^ *File "(?P<file>[^"]+)", line (?P<line>\d+), in .*\n(?: +(?P<code>\S.*))?', re.MULTILINE)
 """Pattern of a frame in a traceback."""
 
-OURS = ("/core/engines/function/calls.py", "/tuning/execution/program.py", "/tuning/execution/workers.py")
-"""Files whose frames are left out of tracebacks, because they call the user's function."""
+OURS = re.compile(r"[/\\](core[/\\]engines[/\\]function|tuning[/\\]execution)[/\\]\w+\.py$")
+"""Pattern of files whose frames are left out of tracebacks, because they call the user's function."""
 
 
 LINE, TEXT = 1_000, 50_000
@@ -31,7 +31,7 @@ def shortened(text: str, most: int) -> str:
 
 def cause(error: str) -> str:
     """Return the last line of an error and, from a traceback, the line of the function that raised it."""
-    frames = [m for m in FRAME.finditer(error) if not m["file"].replace("\\", "/").endswith(OURS)]
+    frames = [m for m in FRAME.finditer(error) if not OURS.search(m["file"])]
     last = shortened(error.rstrip().rpartition("\n")[2], LINE)
     if not frames:
         return last

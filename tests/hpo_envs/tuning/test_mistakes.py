@@ -19,6 +19,10 @@ def misspelt(config: Any) -> float:
     return float(confg["x"])  # type: ignore[name-defined]  # noqa: F821
 
 
+def misspelt_epochs(config: Any) -> Any:
+    yield float(confg["x"])  # type: ignore[name-defined]  # noqa: F821
+
+
 def renamed(config: Any) -> dict[str, float]:
     return {"accuracy": config["x"], "loss": 1.0}
 
@@ -41,6 +45,11 @@ def test_mistake_in_first_evaluation_stops_search(function: Any, message: str, t
     assert not (tmp_path / NAME).exists()
     assert len(tune(helpers.train, helpers.SPACE, budget=2, out=tmp_path, progress=False)) == 2  # once it is mended
     assert len(tune(function, SPACE, budget=3, tolerate=True, progress=False)) == 3
+
+
+def test_mistake_of_generator_is_named_with_its_line() -> None:
+    with pytest.raises(ValueError, match=r"NameError: .* \(.*test_mistakes.py, line \d+: yield float\(confg"):
+        tune(misspelt_epochs, SPACE, epochs=3, budget=9, progress=False)
 
 
 def test_as_many_evaluations_as_workers_must_fail_alike() -> None:
