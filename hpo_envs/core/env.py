@@ -51,8 +51,8 @@ class HPOEnv(HasParams, gym.Env[Any, Any]):
         **kwargs: Further arguments of a family.
 
     ## Rewards
-    What counts is the best configuration found. The sum over an episode is largest where the best known configuration
-    is repeated, which is no search: train with the rewards of `hpo_envs.wrappers` (`for_training`).
+    What counts is the best configuration found. The sum of rewards is largest if every step repeats the best known
+    configuration, which is no search: train with the rewards of `hpo_envs.wrappers` (`for_training`).
 
     ## Information
     `env.action_space.sample(info["action_mask"])` draws a useful action; `env.action_masks()` is the same mask as bool,
@@ -123,13 +123,13 @@ class HPOEnv(HasParams, gym.Env[Any, Any]):
 
     @property
     def rows(self) -> npt.NDArray[np.int64]:
-        """(k,) the table row of each action of this episode; the same in all unless shuffled or subsampled."""
+        """(k,) the table row of each action of this episode; the same in all episodes unless shuffled or subsampled."""
         return self.params.view.rows(self._key, len(self.table))
 
     def config(self, action: Any) -> dict[str, Any]:
         """The configuration that an action evaluates in this episode: natural values as Python types, for JSON.
 
-        Those of `info["config"]` are NumPy's, which wrappers turn into tensors. Empty if actions set no
+        The numbers in `info["config"]` are NumPy's, which wrappers turn into tensors. Empty if actions set no
         hyperparameters.
 
         Raises:
@@ -186,7 +186,7 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
     metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": FPS}  # noqa: RUF012
 
     _view: npt.NDArray[Any] | None = None
-    """(num_envs, k) the table row of each action, where that is not the action itself."""
+    """(num_envs, k) the table row of each action; None if it is the action itself."""
 
     _observations: npt.NDArray[np.float32]
     """(num_envs, ...) current observations, or the data from which an engine makes them."""
@@ -248,7 +248,7 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
 
     @abc.abstractmethod
     def _check_actions(self, actions: Any) -> Any:
-        """Validate a batch of actions; ValueError for a wrong shape or type, or an action outside the space."""
+        """Return a valid batch in the form of `_advance`; ValueError for a wrong shape or type or an invalid action."""
 
     # -- Gymnasium's interface -----------------------------------------------------------------------------------
 
@@ -277,7 +277,7 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
         return self._observe(), self._with_mask(info)
 
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, Info]:
-        """Perform one evaluation in every environment.
+        """Perform one evaluation in every environment; with NEXT_STEP, restart ended episodes instead.
 
         Returns:
             Observations, rewards (n,) or (n, m), terminated (n,), truncated (n,) (always False: Gymnasium limits
@@ -387,7 +387,7 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
             self._episodes[chosen] = 0
 
     def _begin(self, index: npt.NDArray[np.intp], options: dict[str, Any] | None, info: Info) -> Info:
-        """Start episodes and add their info, as (num_envs, ...) arrays with masks; return it."""
+        """Start the next episodes at `index`; add their info, as (num_envs, ...) arrays with masks; return `info`."""
         assert self._streams is not None
         self._episodes[index] += np.uint64(1)
         self._keys = self._keys.copy()  # masks of earlier steps are made of the keys that were
@@ -397,7 +397,7 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
         return info
 
     def _restart_all(self) -> tuple[Any, Any, Any, Any, Info]:
-        """Restart all episodes without an advance: NEXT_STEP when all have ended, as in studies with one budget."""
+        """Restart all episodes without an evaluation, for NEXT_STEP when all have ended (studies with one budget)."""
         info = self._begin(self._index, None, {})
         self._ended = no = self._nobody
         self._any_ended = False
@@ -405,7 +405,7 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
         return self._observe(), np.zeros(shape), no.copy(), no.copy(), self._with_mask(info)
 
     def _restart_now(self, terminated: npt.NDArray[np.bool_], info: Info) -> None:
-        """Keep the last observations and infos of ended episodes and start the next ones, for SAME_STEP."""
+        """Move the last observations and infos of ended episodes to `final_*`; start the next, for SAME_STEP."""
         index = np.flatnonzero(terminated)
         final = np.full(self.num_envs, None, dtype=object).view(InfoColumn)
         final[index] = np.fromiter(self._observe()[index], object, len(index))
@@ -425,7 +425,7 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
 
 
 def _signature(function: Callable[..., Any], *first: str, **named: Any) -> inspect.Signature:
-    """The signature of a function with further arguments: some before its own, and keyword arguments."""
+    """Signature of a function with additional arguments: `first` before its own, and `named` by keyword only."""
     kinds = inspect.Parameter
     added = [kinds(name, kinds.POSITIONAL_OR_KEYWORD) for name in first]
     added += [kinds(name, kinds.KEYWORD_ONLY, default=default) for name, default in named.items()]

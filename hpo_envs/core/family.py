@@ -13,7 +13,7 @@ IdArguments = tuple[str, dict[str, Any]]
 
 
 class Spec(NamedTuple):
-    """Specification of an id.
+    """Specification of an environment id.
 
     Attributes:
         id: Id for `gym.make`.
@@ -50,7 +50,7 @@ class Distribution(NamedTuple):
         held_out: Label of each task -> what is held out with it (`catalogue.held_out`): a language, by the family's own
             code, or a task group.
         validation: Languages or task groups of the validation part of version 1.
-        test: Those of its test part.
+        test: Languages or task groups of the test part of version 1.
         argument: Argument that names the tasks if one id draws among them, else empty.
     """
 
@@ -66,7 +66,7 @@ class Distribution(NamedTuple):
         return (self.ids.format(label), {}) if not self.argument else (self.ids, {self.argument: (label,)})
 
     def part(self, held_out: tuple[str, ...]) -> tuple[IdArguments, ...]:
-        """Ids and arguments of the tasks of the given languages or task groups, in order."""
+        """Ids and arguments of the tasks of the given languages or task groups, in the order of `held_out`."""
         return tuple(self.task(label) for label, of in self.held_out.items() if of in held_out)
 
 
@@ -79,7 +79,7 @@ class Family:
         dataset: Name in `hpo_envs.tables.catalogue` of the data set that its tables belong to.
         entry_point: `module:XEnv`, the class of ids that name none. The vectorized class is `XVectorEnv` next to it.
         ids: Ids registered with Gymnasium.
-        listed: Whether the ids are in `registry.SPECS`; False if an id cannot be made without an argument.
+        listed: Whether the ids are in `registry.SPECS`; False for ids that need an argument, or train.
         example: Arguments for ids that need some, for their pages, checks and pictures.
         user_levels: The fewest levels that a user's table needs for an id `NAME-{table}-v0` of this family; 0: no such
             ids.

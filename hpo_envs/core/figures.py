@@ -41,7 +41,7 @@ def pixels(record: Any) -> npt.NDArray[np.uint8]:
 
 
 def paint(record: Any, figure: Any) -> None:
-    """Draw the episode on a matplotlib figure, from scratch."""
+    """Clear a matplotlib figure and draw the episode on it."""
     env = record.env
     figure.clear()
     kind = env.params.kind
@@ -67,7 +67,7 @@ def paint(record: Any, figure: Any) -> None:
 
 
 def _best_known(env: Any) -> float | None:
-    """Best known first objective, in native units: the user's or that of the episode's rows; None without such a value.
+    """Best known first objective, in native units: the user's, or the best of the episode's rows; None if unknown.
 
     With repeats it is the value of the best single run, which no evaluation exceeds; for arms it is the best mean
     of the table.
@@ -89,7 +89,7 @@ def _best_known(env: Any) -> float | None:
 
 
 def _sentence(record: Any, known: float | None) -> str:
-    """The title: the best value and the budget used."""
+    """Title of the picture: the budget used and the best value, trade-offs (two objectives) or the leader (arms)."""
     env, unit = record.env, record.env.params.budget_unit
     spent, budget = (f"{v:,.0f}" if v >= 100 else f"{v:g}" for v in (record.spent, env.budget))
     if not record.entries:
@@ -188,7 +188,7 @@ def _label(axes: Any, labels: list[tuple[float, str, str]]) -> None:
 
 
 def _means(record: Any) -> npt.NDArray[np.float64]:
-    """Highest mean reward of an arm after each evaluation."""
+    """(entries,) highest mean reward of any arm pulled so far, after each recorded step."""
     total, count = np.zeros((2, len(record.env.rows)))
     best = []
     for e in record.entries:
@@ -249,7 +249,7 @@ def _leaders(record: Any) -> list[int]:
 
 
 def _arms(record: Any, axes: Any) -> None:
-    """Draw the mean score of each arm, with 1.96 standard errors from two pulls on; hollow after a single one."""
+    """Draw the mean scores of the best arms, at most `WIDEST`, with 1.96 standard errors; hollow after one pull."""
     env = record.env
     _style(axes, "", f"mean {_words(env.objectives[0])}", "")
     title = "mean (evaluations) ± 1.96 standard errors\nhollow: one evaluation, no interval"

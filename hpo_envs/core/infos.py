@@ -34,8 +34,8 @@ class MaskedInfo(Info):
 
         Args:
             info: All other entries.
-            make: Returns the (n, k) mask, bool or int8, as a fresh array.
-            reported: (n,) which environments report it; the others have zeros.
+            make: Function that returns the (n, k) mask, bool or int8, as a fresh array.
+            reported: (n,) whether each environment reports the mask; the rows of the others become zeros.
         """
         masked = cls(info)
         masked.make = make
@@ -61,7 +61,7 @@ class MaskedInfo(Info):
         return super().__iter__()
 
     def copy(self) -> Info:
-        """Return a plain dict."""
+        """Return a copy as a plain dict, with the mask computed."""
         return dict(self)
 
     def __or__(self, other: Any) -> Any:
@@ -78,7 +78,7 @@ class MaskedInfo(Info):
 
 
 def change_mask(info: Info, change: Callable[[npt.NDArray[Any]], npt.NDArray[Any]] | None) -> None:
-    """Replace the mask in an info, if there is one, with a function of it; None removes it."""
+    """Apply a function to the action mask of an info, if it has one; None removes the mask."""
     if "action_mask" not in info:
         return
     if change is None:
@@ -101,12 +101,12 @@ _NUMPYS: dict[type, Callable[[Any], Any]] = {bool: np.bool_, int: np.int64, floa
 
 
 def mapped(value: Any, change: Callable[[Any], Any]) -> Any:
-    """A nested batched value with a function applied to each array."""
+    """Apply a function to each array of a nested batched value; return the results in the same structure."""
     return {k: mapped(v, change) for k, v in value.items()} if isinstance(value, dict) else change(value)
 
 
 def scatter(value: Any, index: npt.NDArray[np.intp], n: int) -> Any:
-    """Spread (k, ...) values to (n, ...), with zeros (None for objects) elsewhere."""
+    """Spread (k, ...) values to (n, ...) at `index`, zeros (None for objects) elsewhere; unchanged if k = n."""
 
     def spread(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
         make = np.empty if array.dtype.kind == "O" else np.zeros  # objects are None
@@ -157,12 +157,12 @@ def assign(target: Any, value: Any, index: npt.NDArray[np.intp]) -> None:
 
 
 def blank(value: Any, index: npt.NDArray[np.intp]) -> None:
-    """Set the entries of environments that reported nothing to zero (objects to None)."""
+    """Set the entries at `index` of a nested batched value to zero, None (objects) or empty (texts)."""
     mapped(value, lambda array: array.__setitem__(index, nothing(array)))
 
 
 def nothing(value: npt.NDArray[Any]) -> Any:
-    """Fill value of an info array."""
+    """Value of missing entries in an info array: None for objects, an empty text for texts, else 0."""
     return {"O": None, "U": ""}.get(value.dtype.kind, 0)
 
 
@@ -174,7 +174,7 @@ class InfoColumn(np.ndarray):
     """
 
     def numbers(self) -> npt.NDArray[Any]:
-        """(n,) int64 hashes of texts, 0 for an empty one; or (n, ...) arrays, zeros for a missing one."""
+        """(n,) int64 hashes of texts, 0 for an empty or missing one; or (n, ...) arrays, zeros for a missing one."""
         values = self.tolist()
         first = next((v for v in values if isinstance(v, np.ndarray)), None)
         if first is not None:
@@ -191,7 +191,7 @@ class InfoColumn(np.ndarray):
 
 
 def column(values: Iterable[Any]) -> InfoColumn:
-    """An array of objects with these values."""
+    """`InfoColumn` of objects with these values."""
     listed = list(values)
     made: Any = np.empty(len(listed), dtype=object).view(InfoColumn)
     for i, value in enumerate(listed):  # not at once: arrays of one length would be taken for a matrix
@@ -229,7 +229,7 @@ STATUS_CODES = {name: np.int64(code) for code, name in enumerate(STATUSES)}
 
 
 KINDS = ("measured", "surrogate")
-"""Kinds of tables; `info["kind_code"]` is an index."""
+"""Kinds of tables; `info["kind_code"]` is an index into them."""
 
 
 def provenance_info(tables: Sequence[Table], index: int = 0) -> Info:

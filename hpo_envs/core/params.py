@@ -1,4 +1,4 @@
-"""`Params` of environments: checks of actions and arguments, clipping, budgets, objectives, bounds of rewards."""
+"""`Params`, the parameters of environments; checks of actions and arguments, budgets, objectives, reward bounds."""
 
 import copy
 import math
@@ -41,10 +41,10 @@ class Params:
         observation_space: Space of one observation.
         cost_unit: Unit of `info["cost"]`.
         budget: Budget of an episode, in `budget_unit`.
-        budget_unit: Unit of `budget`; empty: that of the cost. If it is another, `info["spent"]` is the budget used by
+        budget_unit: Unit of `budget`; if empty, the cost unit. If the two differ, `info["spent"]` is the budget used by
             a step.
         workers: Number of simulated parallel workers.
-        view: Which rows of the table an episode has, and in which order.
+        view: The rows of the table that an episode has, and their order.
     """
 
     kind: ActionKind
@@ -69,7 +69,7 @@ class Params:
 
     @cached_property
     def rows(self) -> int:
-        """Number of rows of one table."""
+        """Number of rows of the first table."""
         return len(self.table)
 
     @property
@@ -158,10 +158,10 @@ class Params:
         return ()
 
     def action_of(self, config: Any, table: int = 0) -> Any:
-        """The action that sets a configuration of natural values, on one of the tables.
+        """The action that sets a configuration of natural values, on the table with index `table`.
 
         Raises:
-            ValueError: No such configuration, or actions that do not set hyperparameters.
+            ValueError: There is no such configuration, or actions do not set hyperparameters.
         """
         raise ValueError(f"action_of: actions in {self.action_space} do not set hyperparameters")
 
@@ -169,28 +169,28 @@ class Params:
         """(k,) or (k, m) mean reward of actions over all repeats; None if unknown.
 
         Args:
-            table: Index in `tables`, one for all or one for each.
-            actions: (k, ...) actions whose rows are the table's.
+            table: Index in `tables`, one for all actions or (k,) one for each.
+            actions: (k, ...) actions that name rows by their index in the table, not in an episode.
         """
         return None
 
     def repeats_of(
         self, keys: npt.NDArray[np.uint64], table: TableIndex, actions: npt.NDArray[Any]
     ) -> dict[str, npt.NDArray[np.int64]]:
-        """(k,) `row`, `level` and `repeat` of the table for each evaluation; empty if no recorded run is read.
+        """(k,) indices `row`, `level` and `repeat` in the table of each evaluation; empty if no recorded run is read.
 
         Args:
             keys: (k,) key of the episode of each evaluation.
-            table: Index in `tables`, one for all or one for each.
-            actions: (k, ...) all actions of these episodes, whose rows are the table's, in the order of their results.
+            table: Index in `tables`, one for all evaluations or (k,) one for each.
+            actions: (k, ...) all actions of these episodes, in the order of their results, as in `truth`.
         """
         return {}
 
     @cached_property
     def axes(self) -> tuple[dict[str, Any], ...]:
-        """The hyperparameters of actions, see `tables.user.points.axes_of`; empty where actions have none.
+        """A dict for each hyperparameter of actions, see `tables.user.points.axes_of`; empty if they have none.
 
-        If the tables differ in an axis, it has only what they share, see `alike`.
+        If the tables differ in an axis, only what they share is kept, see `alike`.
         """
         if self.kind not in ("rows", "grid", "fidelity"):
             return ()
@@ -222,7 +222,7 @@ class Params:
 def alike(spaces: Sequence[tuple[Hyperparameter, ...]]) -> tuple[dict[str, Any], ...]:
     """Axes that several spaces share, see `tables.user.points.axes_of`.
 
-    If natural values differ, only coordinates are known; if these differ too, the axis counts as real.
+    An axis whose natural values differ keeps only its coordinates; if these differ, too, it is empty: a real number.
     """
     first, *others = [axes_of(space) for space in dict.fromkeys(spaces)]
     shared = []
@@ -286,12 +286,12 @@ class HasParams:
         """The action that sets a configuration of natural values, on the table of this (or the first) episode.
 
         Raises:
-            ValueError: No such configuration, or actions that do not set hyperparameters.
+            ValueError: There is no such configuration, or actions do not set hyperparameters.
         """
         return self.params.action_of(config, int(np.ravel(self._table_index)[0]))
 
     def _show(self, render_mode: str | None) -> None:
-        """Record and show the episodes from now on if there is a render mode."""
+        """Set the render mode; unless it is None, record and show the episodes from now on."""
         self.render_mode = render_mode
         if render_mode is not None:
             from hpo_envs.core.rendering import Watch
@@ -304,7 +304,7 @@ class HasParams:
         return type(self).__name__ if spec is None else str(spec.id)
 
     def _facts(self) -> dict[str, Any]:
-        """Short description of the environment."""
+        """Facts by name that describe the environment in its `repr`."""
         p, envs = self.params, getattr(self, "num_envs", 0)
         table = f"{p.table.name} ({p.table.provenance.kind})" if len(p.tables) == 1 else f"one of {len(p.tables)}"
         facts = {"table": table, "actions": p.action_space, "objectives": ", ".join(p.objectives)}
@@ -342,7 +342,7 @@ def unmasked(actions: Any) -> Any:
     """Return an action, or a batch of actions, unchanged.
 
     Raises:
-        ValueError: It is a masked array, whose masked values would be used as actions.
+        ValueError: The argument is a masked array, whose masked values would be used as actions.
     """
     if type(actions) is not np.ndarray and isinstance(actions, np.ma.MaskedArray):
         raise ValueError(f"actions must not be a masked array, got {actions!r}")
@@ -353,7 +353,7 @@ def array_of(actions: Any) -> npt.NDArray[Any]:
     """An action, or a batch of actions, as an array; a 0-d object array if NumPy cannot convert it.
 
     Raises:
-        ValueError: As `unmasked`.
+        ValueError: See `unmasked`.
     """
     given = unmasked(actions)
     try:
@@ -370,7 +370,7 @@ def check_action(action: Any, limits: int | list[int]) -> list[int]:
         limits: One above the largest value: an int for a single int, a list for several.
 
     Raises:
-        ValueError: The action is not that number of ints, or one is outside [0, limits).
+        ValueError: The action is a masked array or not that number of ints, or an int is outside [0, limits).
     """
     array = action if type(action) is np.ndarray else array_of(action)
     sizes = [limits] if isinstance(limits, int) else limits
@@ -400,7 +400,7 @@ def check_ints(
         (n, ...) int64; the given array itself if it is int64.
 
     Raises:
-        ValueError: The actions are not ints of that shape, or one is outside [0, limits).
+        ValueError: The actions are a masked array or not ints of that shape, or an int is outside [0, limits).
     """
     if type(actions) is np.ndarray and actions.dtype == _INT and actions.shape == shape:
         # The common case, checked in one pass: negative numbers are huge as unsigned ones.
@@ -428,10 +428,10 @@ def check_box(actions: Any, shape: tuple[int, ...], argument: str) -> tuple[Floa
         argument: Name of the argument, for the message.
 
     Returns:
-        The actions, and for each, without the last axis, whether a number lay outside.
+        The actions, and a bool array without the last axis: whether a number of each action was outside.
 
     Raises:
-        ValueError: The actions are not numbers of that shape, or contain a NaN.
+        ValueError: The actions are a masked array or not numbers of that shape, or contain a NaN.
     """
     given = array_of(actions)
     array = given.astype(np.float64) if given.dtype.kind in "fiub" else np.empty(0)
@@ -467,7 +467,7 @@ def checker(space: gym.Space[Any]) -> Checker:
 
 
 def recommendation(check: Checker, value: Any, several: bool) -> Any:
-    """Validate the recommendation of an agent.
+    """Validate the recommendation of an agent and return it, as `check` does.
 
     Args:
         check: Checker of the action space, see `checker`.
@@ -560,7 +560,7 @@ def check_options(options: Any, names: tuple[str, ...]) -> None:
 
 
 def check_int(name: str, value: Any, low: int = 1, high: int = 10**9, *, optional: bool = False) -> int:
-    """Validate an integer argument.
+    """Validate an integer argument and return it as an int.
 
     Args:
         name: Name of the argument.
@@ -580,7 +580,7 @@ def check_int(name: str, value: Any, low: int = 1, high: int = 10**9, *, optiona
 
 
 def check_bool(name: str, value: Any) -> bool:
-    """Validate a Boolean argument.
+    """Validate a Boolean argument and return it as a bool.
 
     Raises:
         ValueError: The value is neither True nor False.
@@ -603,7 +603,7 @@ def check_names(argument: str, names: Any) -> tuple[str, ...]:
 
 
 def check_budget(budget: Any, whole: float, unit: str, auto: float | None = None) -> float:
-    """Validate `budget`; None means `whole`, and `"auto"` the value `auto`, if there is one.
+    """Return the validated budget as a float: `whole` for None and, if `auto` is given, `auto` for `"auto"`.
 
     Raises:
         ValueError: The budget is none of these and not a positive finite number (for evaluations: a whole number).
@@ -627,7 +627,7 @@ def check_budget(budget: Any, whole: float, unit: str, auto: float | None = None
 
 
 def check_objective(objective: Any) -> Objectives:
-    """Validate `objective`, a name or a tuple of names; a list becomes a tuple.
+    """Validate and return `objective`, a name or a tuple of names; a list becomes a tuple.
 
     Raises:
         ValueError: The value is neither a name nor a tuple or list of names.
@@ -656,13 +656,13 @@ def bounds_of(metrics: tuple[Metric, ...]) -> Floats:
 
 
 def box(*parts: tuple[int, Any, Any]) -> Box:
-    """The float32 box of observations with these parts: (count, lowest, highest), bounds for each entry or for all."""
+    """Float32 box of observations from parts (count, lowest, highest); a bound is a number, or one per entry."""
     low, high = (np.concatenate([np.broadcast_to(p[side], p[0]) for p in parts]) for side in (1, 2))
     return Box(low.astype(np.float32), high.astype(np.float32), dtype=np.float32)
 
 
 def kind_of(env: Any) -> ActionKind | None:
-    """Kind of the actions of a scalar, vectorized or wrapped environment; None for those of other packages."""
+    """Kind of the actions of a scalar, vectorized or wrapped environment; None for one of another package."""
     params: Params | None = getattr(env.unwrapped, "params", None)
     return None if params is None else params.kind
 

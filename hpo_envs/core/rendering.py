@@ -39,22 +39,22 @@ class Watch:
         self.records = [EpisodeRecord(episode) for episode in episodes]
 
     def reset(self, **kwargs: Any) -> Any:
-        """Reset the environment; new records replace the old ones."""
+        """Reset the environment; each started episode gets a new record. In mode `human`, print it."""
         out = self._reset(self.env, **kwargs)
         self._note(None, None, out[1])
         return out
 
     def step(self, action: Any) -> Any:
-        """Step the environment and record the result."""
+        """Step the environment and record the result; in mode `human`, print the episode."""
         out = self._step(self.env, action)
         self._note(action, out[1], out[4])
         return out
 
     def render(self) -> Any:
-        """The episode so far: text (`ansi`), a (480, 640, 3) uint8 picture (`rgb_array`), or None (`human`: printed).
+        """The episode so far: text (`ansi`), a (480, 640, 3) uint8 picture (`rgb_array`), or None (`human`).
 
-        For a vectorized environment a tuple of pictures, one per shown episode, which Gymnasium's `RecordVideo` and
-        stable-baselines3's `VecVideoRecorder` arrange in a grid.
+        For a vectorized environment, it is a tuple of pictures, one per shown episode, which Gymnasium's `RecordVideo`
+        and stable-baselines3's `VecVideoRecorder` arrange in a grid.
 
         Raises:
             ModuleNotFoundError: matplotlib, which pictures need, is not installed.
@@ -127,7 +127,7 @@ class EpisodeRecord:
         self.spent = 0.0
 
     def note(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Add a step."""
+        """Record a step: as an evaluation, or as a move if it completed none."""
         action = info.get("action", action)
         if not info.get("finished", True):
             self.moves.append(np.array(action).tolist())
@@ -147,7 +147,7 @@ class EpisodeRecord:
 
 
 def name_of(env: Any, action: Any) -> str:
-    """Name of an action: the index and key of its row, or its numbers."""
+    """Name of an action: index and key of each of its rows, and the checkpoint if it has one; or its numbers."""
     flat = np.ravel(action)
     if env.params.kind in ("rows", "fidelity", "arms") and len(flat) <= 2:
         rows, level = np.split(flat.astype(int), [len(flat) if env.params.kind == "arms" else 1])
@@ -157,7 +157,7 @@ def name_of(env: Any, action: Any) -> str:
 
 
 def text(record: EpisodeRecord) -> str:
-    """Text of the episode so far: budget used, a block for each recent evaluation, best and last one, arms, moves."""
+    """Text of the episode so far: budget used, recent rewards as blocks, best and last evaluation, arms, moves."""
     env, entries = record.env, record.entries
     spec = getattr(env, "spec", None)
     title = spec.id if spec is not None else type(env).__name__

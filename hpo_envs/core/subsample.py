@@ -1,7 +1,7 @@
 """`shuffle` and `subsample`: rows of an episode and their order, from its key; masks of unevaluated rows.
 
-With `shuffle=True` the k-th action of one episode is not the k-th of the next; with `subsample < 1` each episode has
-only some of the configurations. Either way the index of an action carries no information between episodes.
+With `shuffle=True` the k-th action is another configuration in each episode; with `subsample < 1` each episode has only
+some of the configurations. Either way the index of an action carries no information between episodes.
 """
 
 import functools
@@ -27,7 +27,7 @@ Rows = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class View:
-    """Which rows of a table an episode has, and in which order.
+    """The rows of a table that an episode has, and their order.
 
     Attributes:
         shuffle: Whether each episode has its own order of the configurations, instead of the table's.
@@ -62,7 +62,7 @@ class View:
         return out
 
     def rows_many(self, keys: draws.Keys, rows: int) -> Rows:
-        """(k, size) `rows` for k episodes."""
+        """(k, size) the table row of each action in the k episodes with these keys; may be read-only."""
         if self.whole:
             return np.broadcast_to(np.arange(rows), (len(keys), rows))
         if len(keys) * rows > KEPT:
@@ -82,7 +82,7 @@ class View:
 
 @functools.lru_cache(maxsize=2)
 def _again(view: View, keys: bytes, rows: int) -> Rows:
-    """`View.rows_many`, cached: agents are compared, and runs replayed, on the same episodes in turn."""
+    """Read-only result of `View._drawn`, cached because agents are compared, and runs replayed, on equal episodes."""
     drawn = view._drawn(np.frombuffer(keys, np.uint64), rows)
     drawn.flags.writeable = False
     return drawn
@@ -117,7 +117,7 @@ class ClearedFlags:
         self._since: Since | None = None
 
     def clear(self, columns: npt.NDArray[np.int64]) -> None:
-        """Clear a flag of each episode; the caller must not change the (n,) array afterwards."""
+        """Clear one flag of each episode, by its index in `columns` (n,), which must not be changed afterwards."""
         self._log.append(columns)
         if len(self._log) == self._most:
             self.snapshot()()

@@ -1,4 +1,4 @@
-"""Values without NaN of runs that diverged, failed or stopped early (worst or last value), and where runs end."""
+"""Values without NaN for runs that diverged, failed or stopped early (worst or last value); where runs end."""
 
 import numpy as np
 import numpy.typing as npt
@@ -8,10 +8,10 @@ from hpo_envs.tables.table import LOST, Table
 
 
 def filled(t: Table, objective: int) -> tuple[Floats, npt.NDArray[np.int64]]:
-    """(rows, repeats, levels, metrics) values without NaN and (rows * repeats,) last checkpoints by metric `objective`.
+    """(rows, repeats, levels, metrics) values without NaN, and (rows * repeats,) index of each run's last checkpoint.
 
-    A run that diverged or failed ends after its last value with the worst value of every metric; other runs keep their
-    last values.
+    A run that diverged or failed ends one checkpoint after its last value of the metric `objective`, with the worst
+    value of every metric; other runs keep their last values. A metric without any value has its worst one.
     """
     known = (~np.isnan(t.values)).sum(axis=2)
     lost = np.isin(t.status, LOST)

@@ -47,7 +47,7 @@ class Episode(abc.ABC):
 
     @abc.abstractmethod
     def step(self, checked: Any) -> Step:
-        """Perform an action, as `check` returned it."""
+        """Perform an action that `check` returned."""
 
     @abc.abstractmethod
     def mask(self) -> npt.NDArray[np.int8]:

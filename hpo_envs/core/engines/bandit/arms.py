@@ -51,7 +51,7 @@ class DrawBuffer(dict[int, list[list[float]]]):
         self._drawn = [0] * arms.arms
 
     def draw(self, arm: int) -> list[list[float]]:
-        """Draw pulls of an arm that has none left, and of such neighbours; return those of the arm."""
+        """Draw pulls of an arm that has none left, and of neighbours without any; return those of the arm."""
         first = arm - arm % TOGETHER
         arms = [a for a in range(first, min(first + TOGETHER, len(self._drawn))) if not self.get(a)]
         k = np.array([self._drawn[a] for a in arms])[:, None] + _LAST_FIRST
@@ -122,7 +122,7 @@ class MeasuredArms(Arms):
         return self._nth(draws.mix_many(streams, sweep), place)
 
     def _nth(self, keys: draws.Keys, place: Ints) -> Ints:
-        """(n,) the place-th column in a random order of them for each key: that of the columns' hashes."""
+        """(n,) index of the column at `place` in the random order of each key, which sorts columns by their hashes."""
         few, each = np.unique(keys, return_inverse=True)  # an order is the most expensive part of a pull
         orders = draws.mix_many(few[:, None], np.arange(self.evaluations)).argsort(axis=1, kind="stable")
         return orders[each, place]

@@ -81,7 +81,7 @@ class BanditVectorEnv(HPOVectorEnv):
         return back, done, {"finished": finished, "action": action, "clock": workers.clock.copy()}
 
     def _evaluate(self, at: Any, actions: npt.NDArray[np.int64], rows: npt.NDArray[np.int64]) -> tuple[Any, Any]:
-        """Evaluate (m, batch) arms in the episodes `at`; return (m, metrics) means and (m, batch) scores."""
+        """Evaluate (m, batch) arms in the episodes `at`; return (m, metrics) means and (m, batch) scores or None."""
         p, n, counts = self.params, self._arms, self._counts.reshape(-1)
         total: Any = None
         scores = []

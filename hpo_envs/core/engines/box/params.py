@@ -65,7 +65,7 @@ class BoxFunction(abc.ABC):
         """
 
     def choose(self, options: Mapping[str, Any] | None) -> Ints:
-        """Tasks allowed by the `options` of `reset`; an episode draws one of them."""
+        """Indices of the tasks that the `options` of `reset` allow, by default all; an episode draws one of them."""
         return np.arange(len(self.tables))
 
     def config(self, task: int, raw: Sequence[float]) -> dict[str, Any]:
@@ -157,7 +157,7 @@ class BoxParams(Params):
     def observe(
         self, out: npt.NDArray[np.float32], actions: Floats, rewards: Floats, costs: Floats, best: Floats, left: Any
     ) -> None:
-        """Write an evaluation into (n, w) observations; the features of the task do not change."""
+        """Write evaluations into (n, w) observations, clipped to their bounds; task features do not change."""
         d, m = actions.shape[1], rewards.shape[1]
         out[:, :d], out[:, d : d + m], out[:, d + m] = actions, rewards, costs
         out[:, d + m + 1 : d + 2 * m + 1], out[:, -1] = best, np.maximum(left, 0.0) / self.budget

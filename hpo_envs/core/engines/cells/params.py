@@ -30,9 +30,9 @@ class Report(NamedTuple):
         curve: (epochs,) the first metric by epoch.
         status: As in a table.
         source: `measured`, `surrogate`, or `none` if there is no result.
-        extra: The scorer's further numbers.
+        extra: Further numbers of the scorer, by name.
         cost: Cost in the environment's unit.
-        error: Reason of a failure; else empty.
+        error: Reason for a failure; else empty.
     """
 
     metrics: Mapping[str, float]

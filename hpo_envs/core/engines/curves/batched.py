@@ -116,7 +116,7 @@ class CurvesVectorEnv(HPOVectorEnv):
         return base, reached, cost
 
     def _raise_floor(self, i: npt.NDArray[np.intp]) -> None:
-        """Recount how far all rows of the episodes at `i` are trained."""
+        """Recompute the lowest checkpoint of the rows of the episodes at `i`, and how many rows are at it."""
         trained = self._trained[i]
         self._floor = self._floor.copy()
         self._floor[i] = floor = trained.min(axis=1)

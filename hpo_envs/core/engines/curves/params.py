@@ -49,13 +49,13 @@ class CurveParams(Params):
     Attributes:
         grid: (L,) index in `table.levels` of each checkpoint.
         held_out: Names of the metrics that agents do not see.
-        count: (rows,) measured repeats of each row, at least 1.
+        count: (rows,) number of measured repeats of each row, at least 1.
         ends: (rows * repeats,) int64, the checkpoint at which each run ends.
-        costs: (cells,) float64, cumulative cost of training up to each cell; 1 per evaluation if the cost is
+        costs: (cells,) float64, cumulative cost of training up to each cell; 1 in every cell if the cost unit is
             evaluations.
         peaks: (cells, m) float64, best reward at any checkpoint of the table up to the cell.
         answers: (cells, m + 1 + shown + held out) float64: `rewards`, fractions of a full training, metrics.
-        peak_levels: (cells,) int64, index in `table.levels` of the best of the first objective.
+        peak_levels: (cells,) int64, index in `table.levels` of the best first objective up to the cell.
         peak_hidden: (cells, held out) float64, held-out metrics at `peak_levels`.
         status: (cells,) uint8, index into `STATUSES`.
         templates: (rows + 1, d) float32 observations with the features filled in; the last row is the initial
@@ -89,7 +89,7 @@ class CurveParams(Params):
             held_out: Names of metrics that agents must not see; they are in `info["held_out"]`.
             cost: None = the table's own unit; or that unit, the unit of the levels, or `"evaluations"` (1 for each
                 step that trains something).
-            budget: Budget of an episode; `"auto"` = 20 full trainings, None = the whole table.
+            budget: Budget of an episode; `"auto"` = the mean cost of 20 full trainings, None = the whole table.
             levels: None = every checkpoint; k = at most k of them, geometrically spaced, the last included.
             workers: Number of simulated parallel workers.
             variant: `"paper"`: training up to a checkpoint costs everything up to it. `"released"`: the environment
@@ -146,11 +146,11 @@ class CurveParams(Params):
 
     @cached_property
     def cost_at(self) -> int:
-        """Index of the last cost in the observation; the best rewards follow it."""
+        """Index in the observation of the cost of the step; the best rewards follow it."""
         return int(self.templates.shape[1] - 2 - len(self.rewarded))
 
     def answer(self, rows: npt.NDArray[np.int64], cells: npt.NDArray[np.int64]) -> tuple[Floats, Floats, Info]:
-        """Rewards (k, m), fractions of a full training (k,) and `info` of (k,) cells of (k,) rows."""
+        """Rewards (k, m), fractions of a full training (k,) and `info` without costs of (k,) cells of (k,) rows."""
         found, t, m = self.answers.take(cells, axis=0), self.table, len(self.rewarded)
         codes = self.status.take(cells).astype(np.int64)
         metrics = {name: found[:, m + 1 + j] for j, name in enumerate((*self.shown, *self.held_out))}

@@ -272,7 +272,7 @@ class CurvesEnv(HPOEnv):
         return (self._mask if self._floor < self._levels else self._full_mask).copy()
 
     def _raise_floor(self) -> None:
-        """Recompute the lowest checkpoint of all rows, once no row is at the previous one."""
+        """Recompute the lowest checkpoint of all rows and its mask, once no row is at the previous one."""
         levels = self._levels
         trained = [levels if end == self._end_of(base // levels) else end + 1 for base, end in self._runs.values()]
         self._floor = min(trained) if len(trained) == self._actions else 0
@@ -280,7 +280,7 @@ class CurvesEnv(HPOEnv):
         self._mask[self._actions : self._actions + self._floor] = 0
 
     def _masks(self) -> npt.NDArray[np.bool_]:
-        """(actions + levels,) bool: rows that can be trained further, then checkpoints that a row has not reached."""
+        """(actions + levels,) bool: rows that can be trained further, then checkpoints not reached by all rows."""
         return self._shown_mask().astype(bool)
 
     @property

@@ -126,7 +126,7 @@ def call(function: Function, config: Mapping[str, Any], objectives: tuple[str, .
 
 
 def timed(work: Callable[[], Any], objectives: tuple[str, ...]) -> Outcome:
-    """Time a call and read its result."""
+    """Time a call and read its result; an exception becomes a failed outcome."""
     start = time.perf_counter()
     try:
         returned = work()
@@ -193,9 +193,10 @@ class PausableTraining:
             self._epochs.close()
 
     def until(self, epoch: int) -> list[tuple[int, Outcome]]:
-        """Train up to an epoch; return (epoch, outcome) of each new score, none if it was reached before.
+        """Train up to an epoch; return (epoch, outcome) of each new score, an empty list if there is none.
 
-        A training that returns early, fails or diverges is not continued.
+        Nothing is trained if the epoch was reached before; a training that returned early, failed or diverged is not
+        continued.
         """
         if self.ended or epoch <= self.epoch:
             return []

@@ -32,7 +32,7 @@ class FunctionEpisode(Episode):
 
     @staticmethod
     def check(params: FunctionParams, action: Any) -> tuple[Any, Info]:
-        """Return the action as an int, (2,) int64 or (d,) float64, with the `info` entries on it."""
+        """Return the action as an int, (2,) int64 or (d,) float64, and entries of `info` (`clipped` on a box)."""
         if params.kind == "box":
             point, clipped = check_box(action, params.action_space.shape or (), "action")
             return point, {"clipped": clipped[()]}

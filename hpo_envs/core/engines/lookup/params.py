@@ -43,8 +43,8 @@ class LookupParams(Params):
     """Parameters and arrays of look-ups; cells = rows x repeats of all tables, in that order.
 
     Attributes:
-        repeats: (tables * rows,) measured repeats of each row, at least 1.
-        max_repeats: Cells per row.
+        repeats: (tables * rows,) number of measured repeats of each row, at least 1.
+        max_repeats: Number of cells per row.
         answers: (cells, m + 1 + metrics + H) float64: `rewards`, `costs`, `metrics` (views of it) and raw values of the
             hyperparameters, so that one gather reads all.
         rewards: (cells, m) float64; higher is better.
@@ -107,7 +107,7 @@ class LookupParams(Params):
 
     @property
     def steps(self) -> int:
-        """Steps after which an episode ends whatever its budget."""
+        """Number of steps after which an episode ends whatever its budget."""
         return self.actions * self.max_repeats
 
     def answer(self, cells: npt.NDArray[np.int64]) -> tuple[Floats, Info]:
@@ -129,7 +129,7 @@ class LookupParams(Params):
 
     @cached_property
     def _shown(self) -> list[tuple[str, int]]:
-        """Metrics and their columns of `answers`."""
+        """Name of each metric and its column in `answers`."""
         return [*zip(self.table.metric_names, itertools.count(len(self.rewarded) + 1), strict=False)]
 
     @cached_property
@@ -165,7 +165,7 @@ class LookupParams(Params):
         return {"row": rows, "level": np.full_like(rows, len(self.table.levels) - 1), "repeat": repeat}
 
     def drawn(self, keys: npt.NDArray[np.uint64], at: npt.NDArray[np.int64], k: Any) -> npt.NDArray[np.int64]:
-        """(n,) repeats of the k-th evaluations (from 0) of rows, drawn by hash(key, row, k), as `LookupEnv._draw`."""
+        """(n,) repeats of the k-th evaluations (from 0) of rows, by hash(key, row, k) as in `LookupEnv._draw`."""
         return draws.below_many(draws.mix_many(draws.mix_many(keys, at + 1), k), self.repeats.take(at))
 
     def _rows(self, actions: npt.NDArray[Any]) -> npt.NDArray[np.int64]:

@@ -1,4 +1,4 @@
-"""One look-up episode: `reset`, `step`, which repeat answers, masks, end by budget, observation; rows or a grid."""
+"""One look-up episode: `reset`, `step`, drawn repeats, masks, end by budget, observation; actions on rows or a grid."""
 
 from __future__ import annotations
 
