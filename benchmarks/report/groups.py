@@ -8,7 +8,7 @@ from hpo_envs.benchmarks.plots import COLOURS, PLACES
 from hpo_envs.benchmarks.report import charts
 from hpo_envs.benchmarks.report.tables import head, num, table, text
 
-SHOWN = ("optuna-gp", "regularized-evolution")
+SHOWN = ("tpe", "regularized-evolution")
 """Agents in the picture besides `bo` and the one with the lowest mean: one with a model, and one without."""
 
 

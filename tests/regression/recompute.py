@@ -114,6 +114,7 @@ def group_test(d: pd.DataFrame) -> dict[str, float]:
     df = (between + extra) ** 2 / (between**2 / (n - 1) + (extra**2 / (len(per_seed) - 1) if extra else 0.0))
     mean, half, p = tested(means.mean(), np.sqrt(between + extra), df)
     same = {"wilcoxon": stats.wilcoxon(means).pvalue, "better_on": int((means < 0).sum()), "sd": means.std(ddof=1)}
+    same["from_seeds"] = within @ weights**2 / between
     return {"mean": mean, "low": mean - half, "high": mean + half, "p": p, "groups": n, **same}
 
 
@@ -196,6 +197,12 @@ def ways(frame: pd.DataFrame) -> list[pd.DataFrame]:
     return found + [matrix(frame[family != name], "mean_40") for name in family.unique()]
 
 
+def runs_of(track: str) -> pd.DataFrame:
+    """The committed runs of another track than that of the verdict."""
+    every = pd.read_parquet(VERDICT.with_name("tracks.parquet"))
+    return every[every["track"] == track]
+
+
 def check(stated: dict[str, Any], frame: pd.DataFrame, rows: pd.DataFrame, models: int | None = None) -> list[str]:
     """What differs between the stated verdict and the one that follows from the runs."""
     wrong: list[str] = []
@@ -218,7 +225,7 @@ def check(stated: dict[str, Any], frame: pd.DataFrame, rows: pd.DataFrame, model
         for p, table in [*((p, every) for p in own["pairs"]), *((p, base) for p in own["against_random"])]:
             row = table.loc[(p["a"], p["b"])]
             equal(f"{p['a']}, {p['b']} at {budget}", row[["mean", "low", "high"]], p["difference"])
-            for key in ("p", "p_holm", "wilcoxon", "better_on", "needed", "detectable"):
+            for key in ("p", "p_holm", "wilcoxon", "better_on", "needed", "detectable", "from_seeds"):
                 equal(f"{key} of {p['a']}, {p['b']}", None if pd.isna(row[key]) else row[key], p[key])
         for s in own["standings"]:
             mean = wide[s["agent"]].groupby(["group", "environment"]).mean().groupby("group").mean().mean()
@@ -241,6 +248,16 @@ def check(stated: dict[str, Any], frame: pd.DataFrame, rows: pd.DataFrame, model
     for b in stated["bayes"][:models]:
         found = posterior(wide[b["a"]] - wide[b["b"]])
         equal(f"hierarchical, {b['a']}, {b['b']}", [found["mean"], found["better"]], [b["mean"], b["better"]], 2e-3)
+    for name, track in stated["tracks"].items():
+        wide, finals = (matrix(runs_of(name), f"{kind}_regret") for kind in ("mean", "final"))
+        leads = tests(wide, [(p["a"], "random") for p in track["against_random"]])
+        for p in track["against_random"]:
+            row = leads.loc[(p["a"], "random"), ["mean", "low", "high", "p_holm"]]
+            equal(f"{p['a']} of {name}", row, [*p["difference"], p["p_holm"]])
+        for s in track["standings"]:
+            own = pd.DataFrame({"mean": wide[s["agent"]], "final": finals[s["agent"]]})
+            both = own.groupby(["group", "environment"]).mean().groupby("group").mean().mean()
+            equal(f"regret of {s['agent']} of {name}", both, [s["mean"], s["final"]])
     for k in (20, 40):
         means = frame.groupby(["environment", "agent"])[f"mean_{k}"].mean().unstack()
         equal(f"leads of bo at {k}", (means["random"] - means["bo"])[rows["environment"]], rows[f"lead_{k}"])

@@ -1,6 +1,7 @@
 """The verdict: which optimizer is better across task groups, from the committed table of runs.
 
     python -m hpo_envs.benchmarks.tasks.verdict build runs/NMTHPO runs/CharHPO ...   # writes the table, see table.py
+    python -m hpo_envs.benchmarks.tasks.verdict build runs/NMTLC ... --track "learning curves"   # of another track
     python -m hpo_envs.benchmarks.tasks.verdict publish    # scores, pictures, and what README, report and board say
     python -m hpo_envs.benchmarks.tasks.verdict            # prints the tables
 
@@ -80,7 +81,26 @@ def summary(frame: pd.DataFrame) -> dict[str, Any]:
         "by_group": by_group,
         "pays": {"effects": properties.effects(rows), "r2": fit["r2"], "residual": fit["residual"], "df": fit["df"]},
     }, DIGITS)  # fmt: skip
-    return result
+    return result | {"tracks": tracks(pd.read_parquet(table.TRACKS))}
+
+
+def tracks(frame: pd.DataFrame) -> dict[str, Any]:
+    """Scores of the other tracks by name, with the differences from random search across task groups."""
+    found: dict[str, Any] = {}
+    for name, runs in frame.groupby("track"):
+        own, end = (inference.scores(runs, column) for column in ("mean_regret", "final_regret"))
+        judged, finals = own.judged, intervals.grouped(np.nanmean(end.values, axis=2), end.groups).mean(axis=1)
+        final, budgets = dict(zip(end.agents, finals.tolist(), strict=True)), sorted({*runs["budget"]})
+        means = sorted((s["elsewhere"][0], s["agent"]) for s in judged["standings"])
+        found[str(name)] = boards.rounded({
+            "environments": len(own.environments),
+            "groups": judged["groups"],
+            "seeds": int(np.isfinite(own.values[0]).sum(axis=1).min()),
+            "budget": " to ".join(f"{b:g}" for b in {budgets[0]: 0, budgets[-1]: 0}) + f" {runs['unit'].iloc[0]}",
+            "standings": [{"agent": a, "mean": mean, "final": final[a]} for mean, a in means],
+            "against_random": inference.pairs(own, judged, inference.BASE),
+        }, DIGITS)  # fmt: skip
+    return found
 
 
 def measured(frame: pd.DataFrame) -> list[dict[str, Any]]:
@@ -151,7 +171,8 @@ def tables(found: Mapping[str, Any]) -> dict[str, list[str]]:
         ranking.append([f"`{a}`", f"{s['elsewhere'][0]:.3f}"] + (
             [signed(p["difference"]), numbers.p_value(p["p_holm"]), f"{p['wilcoxon']:.2g}",
              f"{p['better_on']} of {found['groups']}",
-             signed([b["mean"], b["low"], b["high"]]), signed(few["difference"])] if p and b and few else ["-"] * 6
+             signed([b["mean"], b["low"], b["high"]]), signed(few["difference"]), f"{p['from_seeds']:.0%}"]
+            if p and b and few else ["-"] * 7
         ))  # fmt: skip
     unsure = [[f"`{p['a']}`, `{p['b']}`", signed(p["difference"]), numbers.p_value(p["p_holm"]),
                str(p["needed"] or f"over {inference.MOST}"), f"{p['detectable']:.3f}"]
@@ -160,14 +181,25 @@ def tables(found: Mapping[str, Any]) -> dict[str, list[str]]:
              f"{w['kept']} of {w['of']}", str(w["other_sign"])] for w in found["sensitivity"]]  # fmt: skip
     pays = [[e["property"], f"{e['sd']:.2g}", signed([e["effect"], e["low"], e["high"]]), numbers.p_value(e["p"])]
             for e in found["pays"]["effects"]]  # fmt: skip
+    others = []
+    for name, t in found["tracks"].items():
+        compared = {p["a"]: p for p in t["against_random"]}
+        about = f"{name}: {t['groups']} groups, {t['environments']} tables, {t['budget']}, {t['seeds']} seeds"
+        for s in t["standings"]:
+            p = compared.get(s["agent"])
+            tested = [signed(p["difference"]), numbers.p_value(p["p_holm"]), f"{p['better_on']}"] if p else ["-"] * 3
+            others.append([about, f"`{s['agent']}`", f"{s['mean']:.3f}", *tested, f"{s['final']:.3f}"])
+            about = ""
     versus = [[f"`{b['b']}`", signed([b["mean"], b["low"], b["high"]]), f"{b['better']:.3f}",
                f"{b['group']:.3f}", f"{b['model']:.3f}"] for b in found["bayes"] if b["a"] == leader]  # fmt: skip
     return {
         "ranking": table_of(["agent", "mean regret", "less random search [95 %]", "Holm", "Wilcoxon p", "better on",
-                             "hierarchical model", f"at {properties.BUDGETS[0]} evaluations"], ranking),
+                             "hierarchical model", f"at {properties.BUDGETS[0]} evaluations", "from seeds"], ranking),
         "power": table_of(["pair", "difference [95 %]", "Holm", "groups needed", "detectable"], unsure),
         "bayes": table_of([f"`{leader}` less", "mean [95 %]", "P(better)", "sd over groups", "over models"], versus),
         "sensitivity": table_of(["score or tasks", "groups", "leader", "tied", "pairs kept", "other sign"], ways),
+        "tracks": table_of(["track", "agent", "mean regret", "less random search [95 %]", "Holm", "better on",
+                            "final regret"], others),
         "pays": table_of(["property", "one sd", "change of the lead [95 %]", "p"], pays),
     }  # fmt: skip
 
@@ -210,10 +242,12 @@ def main(words: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", nargs="?", choices=("build", "publish", "show"), default="show")
     parser.add_argument("folders", nargs="*", type=Path, help="for build: where `compare --out` wrote")
+    parser.add_argument("--track", help="for build: another track than the one of the verdict")
     parser.add_argument("--root", type=Path, default=Path(), help="of the repository, for publish")
     args = parser.parse_args(words)
     if args.what == "build":
-        atomic.write_all({table.RUNS: table.build(args.folders)})
+        built = table.with_track(args.track, args.folders) if args.track else table.build(args.folders)
+        atomic.write_all({table.TRACKS if args.track else table.RUNS: built})
     elif args.what == "publish":
         state(publish(), args.root)
     else:

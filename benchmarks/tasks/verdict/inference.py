@@ -60,8 +60,9 @@ def pairs(found: TaskScores, judged: Mapping[str, Any], base: str | None = None)
 
     `needed` is the number of groups that would make the difference significant with a power of 80 %, if its mean and
     deviation stay as they are (None: over `MOST`), `detectable` the difference that these groups would find with that
-    power; both at the level that Bonferroni's correction gives a pair. `judged` is that of `found`; with `base` only
-    pairs with this agent, as the second one, are tested, and Holm's procedure corrects for these.
+    power; both at the level that Bonferroni's correction gives a pair. `from_seeds` is the share of the variance of the
+    mean difference that is due to the seeds, which more of them would reduce. `judged` is that of `found`; with `base`
+    only pairs with this agent, as the second one, are tested, and Holm's procedure corrects for these.
     """
     from scipy import stats
 
@@ -70,14 +71,18 @@ def pairs(found: TaskScores, judged: Mapping[str, Any], base: str | None = None)
         chosen = [p for a in found.agents if (p := significance.against(chosen, a, base))]
     adjusted, level = significance.holm([p["there"]["p"] for p in chosen]), intervals.ALPHA / len(chosen)
     groups, records = np.arange(2, MOST + 1), []
+    related = np.array([found.groups.count(g) for g in found.groups])
     for p, p_holm in zip(chosen, adjusted.tolist(), strict=True):
-        means = intervals.grouped(np.nanmean(found.difference(p["a"], p["b"]), axis=1), found.groups)
+        d = found.difference(p["a"], p["b"])
+        means, n = intervals.grouped(np.nanmean(d, axis=1), found.groups), np.isfinite(d).sum(axis=1) * related
+        own = intervals.grouped(np.nanvar(d, axis=1, ddof=1) / n, found.groups)
         mean, least = p["there"]["difference"][0], detectable(float(means.std(ddof=1)), groups, level)
         enough = groups[abs(mean) >= least]
         verdict = ("better" if mean < 0 else "worse") if p_holm < intervals.ALPHA else significance.INCONCLUSIVE
         records.append(
             {"a": p["a"], "b": p["b"], **p["there"], "p_holm": p_holm, "verdict": verdict}
             | {"wilcoxon": float(stats.wilcoxon(means).pvalue), "better_on": int((means < 0).sum())}
+            | {"from_seeds": float(own.mean() / means.var(ddof=1))}
             | {"needed": int(enough[0]) if len(enough) else None}
             | {"detectable": float(least[judged["groups"] - 2])}
         )

@@ -1,4 +1,4 @@
-"""The committed table of the runs behind the verdict: one row per run, with its regret after 20 and 40 evaluations.
+"""The committed tables of the runs behind the verdict: one row per run, with its regret after 20 and 40 evaluations.
 
     hpo-envs compare --env NMTHPO-zhen-v0,... --agents random,bo,... --seeds 20 --budget 40 --out runs/NMTHPO
     python -m hpo_envs.benchmarks.tasks.verdict build runs/NMTHPO runs/CharHPO ...
@@ -6,6 +6,9 @@
 Columns are those of the table `runs` of a study, without timings and recommendations, and for k of 20 and 40: `mean_k`,
 the mean normalised regret of the first k evaluations; `final_k`, the regret after k; `unclipped_k`, the mean without
 the upper limit of 1.
+
+The second table has the runs of the other tracks (learning curves, two objectives, ...), with `track`, and
+`mean_regret` and `final_regret` of the whole budget instead.
 """
 
 from collections.abc import Sequence
@@ -22,22 +25,45 @@ from hpo_envs.benchmarks.tasks.verdict.properties import BUDGETS
 from hpo_envs.tables import catalogue
 
 RUNS = Path(__file__).parents[2] / "comparison" / "verdict.parquet"
+TRACKS = RUNS.with_name("tracks.parquet")
 
-DROPPED = ("recommendation", "ask_seconds", "tell_seconds", "mean_regret", "final_regret", "spent", "status", "kind")
+DROPPED = ("recommendation", "ask_seconds", "tell_seconds", "spent", "status", "kind")
 
 
 def build(folders: Sequence[Path]) -> bytes:
     """The table of the runs in some folders of `compare`, as Parquet; a `ValueError` if their replay differs."""
     import pyarrow as pa
 
-    blocks = [*Comparison.load(*folders).blocks()]
-    table = flat.runs(blocks)
+    blocks, table = _runs(folders)
     scores = [_scores(block) for block in blocks]
-    models = {name: setting.model for name, setting in catalogue.settings().items()}
-    table = table.append_column("model", pa.array([models[name] for name in table["table"].to_pylist()]))
     for name in scores[0]:
         table = table.append_column(name, pa.array(np.concatenate([s[name] for s in scores]), from_pandas=True))
-    return parquet.bytes_of(table.drop_columns([*DROPPED]))
+    return parquet.bytes_of(table.drop_columns(["mean_regret", "final_regret"]))
+
+
+def with_track(name: str, folders: Sequence[Path]) -> bytes:
+    """The table of tracks with the runs in some folders as track `name`, in place of its present ones."""
+    import pyarrow as pa
+    from pyarrow import compute
+    from pyarrow import parquet as pq
+
+    _, table = _runs(folders)
+    table = table.append_column("track", pa.array([name] * len(table)))
+    if TRACKS.exists():
+        stored = pq.read_table(TRACKS)
+        table = pa.concat_tables([stored.filter(compute.field("track") != name), table.cast(stored.schema)])
+    return parquet.bytes_of(table)
+
+
+def _runs(folders: Sequence[Path]) -> tuple[list[Block], Any]:
+    """The stored runs of some folders, and their table with the model classes."""
+    import pyarrow as pa
+
+    blocks = [*Comparison.load(*folders).blocks()]
+    table = flat.runs(blocks)
+    models = {name: setting.model for name, setting in catalogue.settings().items()}
+    table = table.append_column("model", pa.array([models[name] for name in table["table"].to_pylist()]))
+    return blocks, table.drop_columns([*DROPPED])
 
 
 def _scores(block: Block) -> dict[str, Any]:
