@@ -96,7 +96,7 @@ def tracks(frame: pd.DataFrame) -> dict[str, Any]:
             "environments": len(own.environments),
             "groups": judged["groups"],
             "seeds": int(np.isfinite(own.values[0]).sum(axis=1).min()),
-            "budget": " to ".join(f"{b:g}" for b in {budgets[0]: 0, budgets[-1]: 0}) + f" {runs['unit'].iloc[0]}",
+            "budget": f"{budgets[0]:g} {runs['unit'].iloc[0]}" if len(budgets) == 1 else "budgets of the ids",
             "standings": [{"agent": a, "mean": mean, "final": final[a]} for mean, a in means],
             "against_random": inference.pairs(own, judged, inference.BASE),
         }, DIGITS)  # fmt: skip
