@@ -30,7 +30,7 @@ RULE = "runs must have configurations as actions and one objective, got one on "
 
 @dataclass(frozen=True, eq=False)
 class RunHistory:
-    """One run.
+    """History of one run.
 
     Attributes:
         agent: Name of the agent.

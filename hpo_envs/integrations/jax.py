@@ -36,7 +36,7 @@ class TaskBatch(NamedTuple):
     Attributes:
         values: (T, R, L) rewards, higher is better; those of several repeats are averaged.
         costs: (T, R, L) costs of training up to each fidelity, in the unit of the budget.
-        ends: (T, R) index of the fidelity at which a run ends.
+        ends: (T, R) index of the fidelity at which a run ends; the last of several repeats.
         features: (T, R, D) float32 in [0, 1].
         rows: (T,) numbers of configurations.
         budgets: (T,) budget of an episode.
@@ -64,9 +64,9 @@ class EpisodeState(NamedTuple):
         reached: (R,) fidelity that each configuration is trained to, plus 1; (0,) where all tables are look-ups.
         evaluated: (H,) distinct configurations evaluated, ascending, then R.
         rows: (H,) configuration of each evaluation, in order.
-        rewards: (H,) their rewards.
-        paid: (H,) their costs.
-        steps: Count of evaluations.
+        rewards: (H,) reward of each evaluation.
+        paid: (H,) cost of each evaluation.
+        steps: Number of evaluations.
         spent: Budget used.
         best: Largest reward; minus infinity at first.
     """

@@ -52,7 +52,7 @@ class SB3VecEnv(VecEnv):
         super().__init__(envs.num_envs, envs.single_observation_space, envs.single_action_space)
 
     def reset(self) -> Any:
-        """Start an episode in every environment."""
+        """Start an episode in every environment, with the seed and options set for it."""
         observations, self.last_infos = self.envs.reset(seed=self._seed, options=self._options_given)
         self._seed = self._options_given = None
         self._returns[:], self._lengths[:] = 0.0, 0

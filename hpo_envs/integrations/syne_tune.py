@@ -32,7 +32,7 @@ def from_blackbox(
     converted, including logarithms.
 
     Args:
-        blackbox: A tabular one of `syne_tune.blackbox_repository`, as returned by `load_blackbox` for each task.
+        blackbox: A tabular blackbox of `syne_tune.blackbox_repository`, as returned by `load_blackbox` for each task.
         name: Name of the table.
         score: Objectives that may be rewarded; an id rewards the first. Default: all that are not times.
         goal: `max` or `min` for each; default: guessed from the name, as blackboxes do not have goals.

@@ -38,7 +38,7 @@ def check_family(family: Family, *, rules: Iterable[str] | None = None, environm
 
 
 def _playable(family: Family) -> tuple[Spec, ...]:
-    """The ids that can be made on this machine."""
+    """The ids whose tables are installed; none if they need arguments and the family has no example."""
     return tuple(filter(registry.installed, family.ids)) if family.listed or family.example else ()
 
 

@@ -26,8 +26,8 @@ class ObservedCandidates(Rule):
         candidates: Size of the set. A larger table is subsampled at each reset, a smaller one is padded.
         features: Names of groups of columns, see `agents.models.candidate_set.GROUPS`.
         predictions: (J, rows) predictions of source tasks for the rows of the table.
-        distances: (J,) distances of the source tasks' spaces.
-        numbers: Hyperparameters of the stacked process.
+        distances: (J,) distances of the source tasks' spaces from this one.
+        numbers: Hyperparameters of the stacked Gaussian process.
 
     Raises:
         ValueError: The environment has another form, or its budget does not end all episodes together.

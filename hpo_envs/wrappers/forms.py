@@ -59,7 +59,7 @@ class Rule:
         return unchanged
 
     def start(self, index: EpisodeIndices, tables: npt.NDArray[Any]) -> None:
-        """Start fresh episodes at `index` on the tables named in `tables`."""
+        """Start fresh episodes at `index` on the tables named in `tables` (None: unknown)."""
 
     def observe(self, observation: npt.NDArray[Any], index: EpisodeIndices, fresh: bool) -> Any:
         """Add observations of the episodes at `index`, their first if `fresh`; return those of the whole batch."""
@@ -177,7 +177,7 @@ class VectorForm(VectorWrapper):
         self._everyone, self._ended = np.ones(n, bool), np.zeros(n, bool)
 
     def reset(self, *, seed: Any = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        """Start fresh episodes."""
+        """Start a fresh episode in every environment, or in those of `options["reset_mask"]`."""
         mask = (options or {}).get("reset_mask")
         observation, info = self.env.reset(seed=seed, options=options)
         fresh = self._everyone if mask is None else mask

@@ -41,7 +41,7 @@ class CellTrainer(Scorer):
         self._trainer = Trainer(measure.__name__, seconds)
 
     def score(self, cell: Cell, name: str, bits: int) -> Report:
-        """Train a cell and report the result; a training without one gets the worst values."""
+        """Train a cell and report the result; a training without a result gets the worst values."""
         price = self.epochs * cost.epoch(canonical(cell))
         curve = np.full(self.epochs, build.CAP)
         lost = {m.name: m.worst for m in self.metrics}

@@ -47,7 +47,7 @@ class TextTrainer:
         self.__qualname__ = f"textmini-{task}-{model}-{repeat}"
 
     def __call__(self, config: Mapping[str, Any]) -> dict[str, Any]:
-        """Train a configuration on the whole resample; return its metrics."""
+        """Train a configuration on the whole resample; return its metrics, NaN if it failed."""
         of = {**self._of, "config": dict(config), "fidelity": self._last}
         said = self._trainer.train(of, self._last + 1)
         if "failed" in said:

@@ -98,7 +98,7 @@ class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defin
             raise ValueError(f"agent must work on one objective for this study, got {self._name!r}")
 
     def after_trial(self, study: Any, trial: Any, state: Any, values: Any) -> None:
-        """Store the constraints of a trial in it, as Optuna's own samplers do."""
+        """Store the constraints of a complete or pruned trial in it, as Optuna's own samplers do."""
         if self._constraints is not None and state.name in ("COMPLETE", "PRUNED"):
             broken = tuple(map(float, self._constraints(trial)))
             study._storage.set_trial_system_attr(trial._trial_id, CONSTRAINTS, broken)
@@ -150,7 +150,7 @@ class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defin
         self._told: set[int] = set()
 
     def _point(self, action: Any) -> Floats:
-        """(d,) the values of an action, as stored by Optuna."""
+        """Mark a candidate as used; return the (d,) values of an action, as stored by Optuna."""
         if not self._finite:
             return np.array(self._points.raw(np.asarray(action)[None])[0])
         self._used[int(action)] = True
@@ -164,7 +164,7 @@ class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defin
         return int(self._rng.choice(free if len(free) else len(self._used)))
 
     def _hear(self, study: Any) -> None:
-        """Report all newly finished trials to the agent."""
+        """Report all newly finished trials to the agent; nothing before the first success."""
         signs = np.array([1.0 if d.name == "MAXIMIZE" else -1.0 for d in study.directions])
         finished = {t.number: t for t in study.get_trials(deepcopy=False) if t.state.is_finished()}
         rewards = {n: signs * t.values for n, t in finished.items() if _complete(t)}
