@@ -27,7 +27,7 @@ _HALVES = 0x48616C66
 class TaskPool:
     """A pool of tasks: the configurations of one table and their scores."""
 
-    name: str  # of the table and the metric
+    name: str  # of the table
     group: str  # task group of the table; pools of a group share one weight
     languages: tuple[str, ...]  # of the table
     x: Floats  # (N, d) features in [0, 1]
@@ -37,6 +37,7 @@ class TaskPool:
     distances: Floats | None = None  # (J,) distances of their spaces
     fitted: Floats | None = None  # (d,) length-scales of the source tasks; None: unknown
     held_out: tuple[str, ...] = ()  # language or task group, see `catalogue.held_out`; empty for custom tables
+    metric: str = ""
 
 
 def pools(
@@ -122,5 +123,5 @@ def _of(table: Table, objective: str | None, half: int | None) -> TaskPool | Non
         return None
     group, languages = (setting.group, (setting.language,)) if setting else (table.name, ())
     held_out = (catalogue.held_out()[table.name],) if setting else ()
-    name, x = f"{table.name} {metric}", table.features[kept]
-    return TaskPool(name, group, languages, x, y[kept], table.feature_names, held_out=held_out)
+    x, known = table.features[kept], {"held_out": held_out, "metric": metric}
+    return TaskPool(table.name, group, languages, x, y[kept], table.feature_names, **known)

@@ -186,8 +186,8 @@ class SampledTasks(VectorEnv[Any, Any, Any]):
     candidate of the task, at least -1. The observation is reward, best reward and budget left, where rewards are in a
     random unit of each episode, so that the observations do not reveal how good the best candidate is.
     `CandidateObservation` adds the candidates. All episodes have the same budget, end in the same step and restart in
-    it (SAME_STEP). `info["task"]` (num_envs,) is the index of a task's pool in `pools`, which has its table, metric and
-    group; -1 is a prior function.
+    it (SAME_STEP). `info["task"]` (num_envs,) is the code of a task, since TorchRL takes numbers only:
+    `envs.unwrapped.names["group"][info["task"]]` are their task groups.
 
     Args:
         num_envs: Number of episodes.
@@ -198,7 +198,8 @@ class SampledTasks(VectorEnv[Any, Any, Any]):
         copies: Consecutive episodes with the same task, for baselines that are means over them.
 
     Attributes:
-        tasks: Names of the current tasks.
+        names: (pools + 1,) names by code: `table`, `metric` and `group`; the last, -1, is that of prior functions.
+        tasks: Tables of the current tasks, or `function`.
 
     Raises:
         ValueError: A number is too small, or `budget` exceeds the candidates of the smallest task.
@@ -218,6 +219,8 @@ class SampledTasks(VectorEnv[Any, Any, Any]):
         if budget > min([candidates, *(len(p.y) for p in pools)]):
             raise ValueError(f"budget must be at most the candidates of the smallest task, got {budget}")
         self._stock = Stock(self.pools, draws or Draws(), self.size)
+        named = [*((p.name, p.metric, p.group) for p in self.pools), ("function", "value", "functions")]
+        self.names = dict(zip(("table", "metric", "group"), np.array(named, object).T, strict=True))
         self.autoreset_mode, self.render_mode = AutoresetMode.SAME_STEP, None
         self.metadata = {"autoreset_mode": self.autoreset_mode}
         self.single_observation_space = Box(*np.array([[-LARGEST, -LARGEST, 0.0], [LARGEST, LARGEST, 1.0]], np.float32))
@@ -265,8 +268,8 @@ class SampledTasks(VectorEnv[Any, Any, Any]):
 
     @property
     def tasks(self) -> tuple[str, ...]:
-        """Names of the current tasks: table and metric, or `function`."""
-        return tuple(self._stock.pools[i].name for i in self._drawn.pool)
+        """Tables of the current tasks, or `function`."""
+        return tuple(self.names["table"][self._codes()])
 
     @property
     def rewards(self) -> Floats:

@@ -26,9 +26,8 @@ def test_pools_are_validation_scores_and_never_held_out() -> None:
     found = pools()
     assert len({p.group for p in found}) > 25
     for p in found:
-        name, _, metric = p.name.partition(" ")
-        assert metric == catalogue.settings()[name].objective
-        assert not metric.startswith("test_")
+        assert p.metric == catalogue.settings()[p.name].objective
+        assert not p.metric.startswith("test_")
         assert len(p.x) == len(p.y)
         assert 0.0 <= p.x.min() <= p.x.max() <= 1.0
 
@@ -63,7 +62,7 @@ def test_halves_divide_every_space_alike() -> None:
     assert [halves[tuple(row)] for row in one.configs.tolist()] == first.tolist()
     seen, hidden = ({p.name: len(p.y) for p in pools(["TextMini"], half=half)} for half in (0, 1))
     for name, count in seen.items():
-        assert count + hidden[name] == len(store.load(name.partition(" ")[0]))
+        assert count + hidden[name] == len(store.load(name))
 
 
 @pytest.mark.parametrize("m", [20, 7, 3])
@@ -103,16 +102,19 @@ def test_sub_spaces_are_intervals_of_one_feature() -> None:
     assert (widths.max(axis=1) > 0.9).all()
 
 
-def test_infos_point_to_the_pool_of_a_task() -> None:
-    made = [pool("a", "one"), pool("b", "two", 50, 1)]
-    envs = SampledTasks(50, made, 20, 2, Draws(functions=0.5))
+def test_infos_name_table_metric_and_group_also_of_ended_episodes() -> None:
+    envs = tasks.make_vec(50, ["TextMini", "NMTHPO"], budget=2)
     _, info = envs.reset(seed=0)
     for _ in range(4):
-        names = [made[i].name if i >= 0 else "function" for i in info["task"]]
-        assert names == [*envs.tasks]
+        table, metric, group = (envs.names[key][info["task"]] for key in ("table", "metric", "group"))
+        assert tuple(table) == envs.tasks
+        settings = [catalogue.settings().get(name) for name in table]
+        assert {name for name, one in zip(table, settings, strict=True) if one is None} == {"function"}
+        assert [*metric] == [one.objective if one else "value" for one in settings]
+        assert [*group] == [one.group if one else "functions" for one in settings]
+        before = info["task"]
         *_, info = envs.step(np.zeros(50, int))
-        if "final_info" in info:
-            assert [made[i].name if i >= 0 else "function" for i in info["final_info"]["task"]] == names
+        assert np.array_equal(info.get("final_info", info)["task"], before)
 
 
 @pytest.mark.parametrize("prior", [priors.smooth, priors.stepwise])
@@ -166,7 +168,7 @@ def test_what_no_table_has_is_refused() -> None:
 def test_tables_of_ones_own_are_tasks() -> None:
     mine = store.load("nmthpo/zhen").subset(np.arange(40), "user/mine")
     envs = started(tasks.make_vec(4, [mine]))
-    assert {*envs.tasks} <= {"function", "user/mine bleu"}
+    assert {*envs.tasks} <= {"function", "user/mine"}
 
 
 def test_unseen_tables_and_families_share_no_task_group_with_training() -> None:
