@@ -154,7 +154,8 @@ def run(
         scales = Scales(env_id, episodes.params, kwargs).headers(episodes.tables, episodes.shares)
         for i, (seed, answer, scale) in enumerate(zip(seeds, answers, scales, strict=True)):
             header = copied(shared)
-            header |= {"table": str(tables[0][i]), "kind": str(tables[1][i]), "sha256": str(tables[2][i]), "seed": seed}
+            header |= {"table": str(tables[0][i]), "kind": str(tables[1][i]), "sha256": str(tables[2][i])}
+            header |= {"seed": seed, "reset_seed": hashed[i]}
             if random[i]:
                 header["random_search"] = True
             if seen := overlap(trained_on[i], problem.held_out):

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from hpo_envs.agents import Agent
 from hpo_envs.benchmarks.runs import provenance
-from hpo_envs.benchmarks.runs.episodes import Episodes, seeds_of
+from hpo_envs.benchmarks.runs.episodes import Episodes
 from hpo_envs.core.params import Params
 from hpo_envs.families import registry
 from hpo_envs.tables import frames, plugins
@@ -33,7 +33,8 @@ class Run:
         rewards: (k,) or (k, objectives) float64, higher is better.
         costs: (k,) float64 in `header["cost_unit"]`, which is the unit of the budget.
         recommended: The action that the agent recommends at the end, with the table's row.
-        header: Plain data on the run: env id and arguments, `shuffle`, `subsample`, table name, kind and sha256, scale
+        header: Plain data on the run: env id and arguments, `shuffle`, `subsample`, `reset_seed` (the seed with which
+            `env.reset` draws the run's configurations and their order), table name, kind and sha256, scale
             of the scores (`scales.Scale`), agent and hyperparameters, versions, `numbers`, `agent_numbers`,
             `environment_source` and `agent_source` (see `provenance.Code`), and `suite`, the origin of this package's
             code; `random_search` if all evaluations of the agent were those of random search; `seen`, the languages of
@@ -68,11 +69,6 @@ class Run:
     def __repr__(self) -> str:
         h = self.header
         return f"<Run of {h['agent']} on {h['env']}, seed {self.seed}: {len(self)} evaluations>"
-
-    @property
-    def reset_seed(self) -> int:
-        """The seed with which `env.reset` draws this run's episode, made with its `shuffle` and `subsample`."""
-        return seeds_of(self.header["env"], self.seed)[0]
 
     def _repr_html_(self) -> str:
         h = self.header

@@ -17,11 +17,12 @@ import numpy.typing as npt
 from hpo_envs.benchmarks.analysis import regret
 from hpo_envs.benchmarks.analysis.scales import scale_of
 from hpo_envs.benchmarks.runs import Run
+from hpo_envs.benchmarks.runs.episodes import seeds_of
 from hpo_envs.tables import Array
 from hpo_envs.tables.table import Floats
 
-RUN_COLUMNS = ("seed", "table", "kind", "sha256")
-"""Keys of a header that are columns: they may differ from run to run."""
+RUN_COLUMNS = ("seed", "reset_seed", "table", "kind", "sha256")
+"""Keys of a header that are columns, as they may differ from run to run; `reset_seed` follows from `seed`."""
 
 ONCE = ("recommended", "recommended_truth")
 """Arrays with one entry per run; all others have one per evaluation."""
@@ -56,7 +57,8 @@ class Block:
             k: v for k, v in headers[0].items() if k not in RUN_COLUMNS and all(h.get(k) == v for h in headers[1:])
         }
         known: dict[str, int] = {}
-        alone = [{k: v for k, v in h.items() if k not in shared and k not in ("seed", "scale")} for h in headers]
+        apart = {*shared, "seed", "reset_seed", "scale"}
+        alone = [{k: v for k, v in h.items() if k not in apart} for h in headers]
         which = [known.setdefault(repr(sorted(own.items())), len(known)) for own in alone]
         several, arrays = "scale" not in shared and any("scale" in h for h in headers), [arrays_of(r) for r in runs]
         return Block(
@@ -148,7 +150,8 @@ class Block:
     def header_of(self, i: int) -> dict[str, Any]:
         """The whole header of a run."""
         scale = self.each_scale[i]
-        own = {**self.rest[self.which[i]], "seed": int(self.seeds[i])}
+        seed = int(self.seeds[i])
+        own = {**self.rest[self.which[i]], "seed": seed, "reset_seed": seeds_of(self.header["env"], seed)[0]}
         return {**self.header, **own} | ({} if scale is None else {"scale": scale})
 
     def take(self, runs: npt.NDArray[np.intp]) -> Block:

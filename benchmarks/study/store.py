@@ -28,7 +28,7 @@ from hpo_envs.benchmarks.study import parquet
 from hpo_envs.benchmarks.study.block import Block, blocks_of, digest_of, layout_of
 from hpo_envs.tables.files import atomic
 
-RUN_KEYS = ("seed", "table", "sha256", "scale", "random_search", "seen", "suite")
+RUN_KEYS = ("seed", "reset_seed", "table", "sha256", "scale", "random_search", "seen", "suite")
 """Header keys that may differ between runs of one agent on one id."""
 
 CODE_KEYS = ("agent_numbers", "agent_source", "agent_versions", "environment_source", "numbers", "versions")

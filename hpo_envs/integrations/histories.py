@@ -94,7 +94,7 @@ def write(runs: Sequence[Run], folder: Path | str) -> Path:
         env: Any = envs[key]
         if not hasattr(env, "rows") or not env.table.feature_names:
             raise ValueError(RULE + h["env"])
-        env.reset(seed=r.reset_seed)
+        env.reset(seed=r.header["reset_seed"])
         tables.setdefault(env.table.name, env.table)
         if tables[env.table.name].provenance.sha256 != h["sha256"]:
             raise ValueError(f"runs must be on one table of each name, got two of {env.table.name}")

@@ -2,12 +2,14 @@
 
 import functools
 import operator
+from pathlib import Path
 
 import gymnasium as gym
 
 from hpo_envs.benchmarks.runs import run
 from hpo_envs.benchmarks.runs.provenance import called
 from hpo_envs.benchmarks.runs.record import EpisodeLog, copied
+from hpo_envs.benchmarks.study import store
 
 
 def test_headers_say_what_was_run() -> None:
@@ -58,11 +60,15 @@ def test_headers_are_each_runs_own() -> None:
     assert plain == {"a": [1, {"b": [2]}], "c": None}
 
 
-def test_reset_seed_draws_the_episode_of_a_run() -> None:
-    one = run("random", "NMTHPO-zhen-v0", seeds=[3, 11])[1]
+def test_headers_have_the_seed_that_draws_the_episode_of_a_run_also_when_stored(tmp_path: Path) -> None:
+    runs = run("random", "NMTHPO-zhen-v0", seeds=[3, 11], env_kwargs={"subsample": 0.5})
+    store.write(runs, tmp_path)
+    one = store.read(tmp_path)[1]
+    assert one.header == runs[1].header
     env = gym.make("NMTHPO-zhen-v0", shuffle=one.header["shuffle"], subsample=one.header["subsample"])
-    env.reset(seed=one.reset_seed)
+    env.reset(seed=one.header["reset_seed"])
     rows = env.unwrapped.rows.tolist()
+    assert len(rows) == 59
     for row, reward, cost in zip(one.actions, one.rewards, one.costs, strict=True):
         _, found, *_, info = env.step(rows.index(row))
         assert (found, info["cost"]) == (reward, cost)

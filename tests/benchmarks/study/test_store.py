@@ -15,6 +15,7 @@ from hypothesis.extra import numpy as hnp
 
 from hpo_envs.benchmarks.analysis import regret
 from hpo_envs.benchmarks.runs import Run, run
+from hpo_envs.benchmarks.runs.episodes import seeds_of
 from hpo_envs.benchmarks.study import store
 from hpo_envs.tables import store as tables
 from tests.helpers import rejects
@@ -28,7 +29,9 @@ HEADER = {
 def make(seed: int, k: int = 5, **header: Any) -> Run:
     """A run of k evaluations whose numbers depend on its seed."""
     values = np.arange(k) + seed / 7
-    return Run(seed, np.arange(k) + seed, values, np.ones(k), np.int64(seed), {**HEADER, "seed": seed, **header})
+    header = {**HEADER, "seed": seed, **header}
+    header["reset_seed"] = seeds_of(header["env"], seed)[0]
+    return Run(seed, np.arange(k) + seed, values, np.ones(k), np.int64(seed), header)
 
 
 def equal(a: Run, b: Run) -> bool:

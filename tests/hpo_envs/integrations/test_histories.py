@@ -32,7 +32,7 @@ def test_runs_on_several_tables_have_candidates_and_the_history_that_a_policy_ob
     h, r = found[-1], runs[-1]
     kwargs = {"budget": 6, "subsample": 0.5, "shuffle": True}
     env = wrappers.CandidateObservation(gym.make(r.header["env"], **kwargs), len(h.features), ("history",))
-    seen, _ = env.reset(seed=r.reset_seed)
+    seen, _ = env.reset(seed=r.header["reset_seed"])
     for k, action in enumerate(h.actions):
         np.testing.assert_allclose(h.observations()[k], seen["history"], atol=1e-5)
         seen, *_ = env.step(int(np.flatnonzero(env.rule._picked[0] == action)[0]))
