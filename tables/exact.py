@@ -27,7 +27,7 @@ def _polynomial(*coefficients: float) -> Callable[[Any], Any]:
     """Evaluator of a polynomial, highest power first; a one-element array is evaluated as a float, which is faster."""
 
     def value(x: Any) -> Any:
-        x = x.item() if x.size == 1 else x
+        x = x.item() if type(x) is not float and x.size == 1 else x
         y = coefficients[0] * x + coefficients[1]
         for c in coefficients[2:]:
             y *= x
@@ -81,39 +81,46 @@ _FAR = _quotient(
 )  # fmt: skip
 
 
-def _elementwise(function: Callable[[Floats], Floats]) -> Callable[[Any], Any]:
-    """Extend a function of (n, ...) arrays to arrays of any shape and to floats; suppress floating-point warnings."""
+def _elementwise(function: Callable[[Any], Any], low: float = 0.0, high: float = 0.0) -> Callable[[Any], Any]:
+    """Extend a function of (n, ...) arrays to arrays of any shape and to floats; suppress floating-point warnings.
+
+    A single number between `low` and `high` is passed as a Python float: a tenth of the time, with identical results.
+    """
 
     @functools.wraps(function)
     def answer(x: Any) -> Any:
         a = np.asarray(x, dtype=np.float64)
+        if a.size == 1 and low < (one := a.item()) < high:
+            return np.array(function(one), ndmin=a.ndim)[()]
         with np.errstate(all="ignore"):
             return function(np.atleast_1d(a)).reshape(a.shape)[()]
 
     return answer
 
 
-@_elementwise
-def exp(x: Floats) -> Floats:
+@functools.partial(_elementwise, low=-700.0, high=700.0)
+def exp(x: Any) -> Any:
     """The exponential."""
-    x = np.minimum(np.maximum(x, -750.0), 750.0)
-    k = np.rint(x / _LN2)
+    single = type(x) is float
+    x = x if single else np.minimum(np.maximum(x, -750.0), 750.0)
+    k = round(x / _LN2) if single else np.rint(x / _LN2)
     r = (x - k * _LN2_HIGH) - k * _LN2_LOW
-    return np.asarray(np.ldexp(1.0 + _EXP(r) * r, k.astype(np.int64)))
+    y = 1.0 + _EXP(r) * r
+    return math.ldexp(y, k) if single else np.ldexp(y, k.astype(np.int64))
 
 
-@_elementwise
-def log(x: Floats) -> Floats:
+@functools.partial(_elementwise, high=math.inf)
+def log(x: Any) -> Any:
     """The natural logarithm: -inf at 0, NaN below."""
-    m, e = np.frexp(x)
+    m, e = math.frexp(x) if type(x) is float else np.frexp(x)
     small = m < _SQRT_HALF
-    e = (e - small).astype(np.float64)
-    f = np.where(small, m * 2.0, m) - 1.0
+    e = e - small
+    f = (m + m * small) - 1.0
     s = f / (2.0 + f)
     z = s * s
     value = e * _LN2_HIGH + (2.0 * s + (s * (z * _LOG(z)) + e * _LN2_LOW))
-    if ((x > 0.0) & (x < np.inf)).all():
-        return np.asarray(value)
+    if type(x) is float or ((x > 0.0) & (x < np.inf)).all():
+        return value
     return np.select([x == 0.0, x < 0.0, x == np.inf], [-np.inf, np.nan, np.inf], value)
 
 
@@ -156,16 +163,15 @@ def tanh(x: Floats) -> Floats:
     return out
 
 
-def circle(turns: Floats) -> tuple[Floats, Floats]:
-    """Cosines and sines of (n,) angles, given in turns in [0, 1]."""
-    q = np.rint(4.0 * turns)
+def circle(turns: Any) -> tuple[Any, Any]:
+    """Cosines and sines of (n,) angles, or of one, given in turns in [0, 1]."""
+    single = type(turns) is float
+    q = round(4.0 * turns) if single else np.rint(4.0 * turns).astype(np.int64)
     a = (turns - 0.25 * q) * (2.0 * math.pi)
     z = a * a
     c, s = 1.0 + z * _COS(z), a + a * (z * _SIN(z))
-    odd = q % 2.0 == 1.0
-    cosine, sine = np.where(odd, s, c), np.where(odd, c, s)
-    quarter = q % 4.0
-    return (np.where((quarter == 1.0) | (quarter == 2.0), -cosine, cosine), np.where(quarter >= 2.0, -sine, sine))
+    cosines, sines = (c, -s, -c, s), (s, c, -s, -c)
+    return (cosines[q % 4], sines[q % 4]) if single else (np.choose(q % 4, cosines), np.choose(q % 4, sines))
 
 
 @_elementwise

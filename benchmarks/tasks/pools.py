@@ -123,5 +123,5 @@ def _of(table: Table, objective: str | None, half: int | None) -> TaskPool | Non
         return None
     group, languages = (setting.group, (setting.language,)) if setting else (table.name, ())
     held_out = (catalogue.held_out()[table.name],) if setting else ()
-    x, known = table.features[kept], {"held_out": held_out, "metric": metric}
-    return TaskPool(table.name, group, languages, x, y[kept], table.feature_names, **known)
+    x, names = table.features[kept], table.feature_names
+    return TaskPool(table.name, group, languages, x, y[kept], names, held_out=held_out, metric=metric)

@@ -94,7 +94,7 @@ def change_mask(info: Info, change: Callable[[npt.NDArray[Any]], npt.NDArray[Any
 
 def numeric(values: Mapping[str, Any]) -> Info:
     """A copy of an info, or of a dict in one, with Python numbers converted to NumPy's."""
-    return {k: _NUMPYS[type(v)](v) if type(v) in _NUMPYS else v for k, v in values.items()}
+    return {k: make(v) if (make := _NUMPYS.get(type(v))) else v for k, v in values.items()}
 
 
 _NUMPYS: dict[type, Callable[[Any], Any]] = {bool: np.bool_, int: np.int64, float: np.float64}

@@ -435,8 +435,7 @@ def check_box(actions: Any, shape: tuple[int, ...], argument: str) -> tuple[Floa
     """
     given = array_of(actions)
     array = given.astype(np.float64) if given.dtype.kind in "fiub" else np.empty(0)
-    # A NaN fails both comparisons.
-    inside = np.asarray(((array >= -1.0) & (array <= 1.0)).all(axis=-1))
+    inside = np.asarray(np.logical_and.reduce(np.abs(array) <= 1.0, axis=-1))  # a NaN fails the comparison
     if array.shape == shape and inside.all():
         return array, ~inside
     if array.shape != shape or np.isnan(array).any():

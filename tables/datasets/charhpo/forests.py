@@ -21,7 +21,7 @@ DEPTH = 5
 
 SPLITS = 2**DEPTH - 1
 
-_ALL = np.uint32(0xFFFFFFFF)
+_ALL, _ONE = np.uint32(0xFFFFFFFF), np.array(1, np.uint32)
 _JOINED = 512
 """Largest number of rows of a table of combinations: more would cause more cache misses than they save look-ups."""
 
@@ -31,43 +31,24 @@ _BLOCK = 128
 
 @dataclass(frozen=True)
 class Forest:
-    """Compiled trees, see `compile_forest`.
+    """Compiled trees, see `compile_forest`."""
 
-    Attributes:
-        order: (columns,) the input columns, those that share a table adjacent.
-        groups: (tables,) index in `order` of the first column of each table.
-        lookup: (columns * size,) for each column of `order` and value, its contribution to the row index of its table.
-        offsets: (columns,) index in `lookup` of the first entry of each column.
-        masks: (rows, trees) uint32, a bit for each leaf of a tree that can still be reached.
-        leaves: (trees * 32,) int32, values of the leaves.
-        before: (trees,) index in `leaves` of the entry before the first leaf of each tree.
-    """
-
-    order: npt.NDArray[np.intp]
-    groups: npt.NDArray[np.intp]
-    lookup: Ints
-    offsets: Ints
-    masks: BitWords
-    leaves: npt.NDArray[np.int32]
-    before: npt.NDArray[np.intp]
+    order: npt.NDArray[np.intp]  # (columns,) the input columns, those that share a table adjacent
+    groups: npt.NDArray[np.intp]  # (tables,) index in `order` of the first column of each table
+    lookup: Ints  # (columns * size,) contribution of each column of `order` and value to the row index of its table
+    offsets: Ints  # (columns,) index in `lookup` of the first entry of each column
+    masks: BitWords  # (rows, trees) uint32, a bit for each leaf of a tree that can still be reached
+    leaves: npt.NDArray[np.int32]  # (trees * 32,) int32, values of the leaves
+    before: npt.NDArray[np.intp]  # (trees,) index in `leaves` of the entry before the first leaf of each tree
 
     def __call__(self, x: Ints) -> Ints:
         """(n,) sums of the leaves reached by (n, columns) inputs."""
-        rows, out = self._rows(x), np.empty(len(x), np.int64)
-        for low in range(0, len(x), _BLOCK):
-            block = slice(low, low + _BLOCK)
-            out[block] = self._sum(np.bitwise_and.reduce(self.masks.take(rows[block], axis=0), axis=1))
-        return out
-
-    def _rows(self, x: Ints) -> Ints:
-        """(..., tables) row of each table for (..., columns) inputs."""
-        found = self.lookup.take(x.take(self.order, axis=-1) + self.offsets)
-        return np.asarray(np.add.reduceat(found, self.groups, axis=-1))
-
-    def _sum(self, alive: BitWords) -> Ints:
-        """(...) the sums over trees of the lowest leaf marked in each of (..., trees) words, which are overwritten."""
-        alive ^= alive - np.uint32(1)  # ones up to the lowest
-        return np.asarray(np.add.reduce(self.leaves.take(np.bitwise_count(alive) + self.before), axis=-1))
+        if len(x) > _BLOCK:
+            return np.concatenate([self(x[low : low + _BLOCK]) for low in range(0, len(x), _BLOCK)])
+        found = self.lookup.take(x.take(self.order, axis=1) + self.offsets)
+        alive = np.bitwise_and.reduce(self.masks.take(np.add.reduceat(found, self.groups, axis=1), axis=0), axis=1)
+        alive ^= alive - _ONE  # ones up to the lowest
+        return np.add.reduce(self.leaves.take(np.bitwise_count(alive) + self.before), axis=1)  # type: ignore[no-any-return]
 
 
 def compile_forest(

@@ -23,7 +23,7 @@ import numpy.typing as npt
 from hpo_envs.tables import Ints, catalogue, exact, frames
 from hpo_envs.tables.datasets.charhpo import ARCHITECTURES, RUNS, TABLES, build, hyperparameters, parts, space
 from hpo_envs.tables.datasets.charhpo.forests import Forest, compile_forest
-from hpo_envs.tables.draws import mix_many, uniform_many
+from hpo_envs.tables.draws import mix, mix_many, uniform, uniform_many
 from hpo_envs.tables.files import atomic
 from hpo_envs.tables.table import Floats, Table
 
@@ -54,28 +54,17 @@ class Surrogate:
 
     Axis 0 is the architecture in the order of `ARCHITECTURES` for forests, the task in the order of
     `TABLES` for arrays per task; axis 1 of forests is accuracy, runtime.
-
-    Attributes:
-        features: (2, 2, trees, 31) uint8, feature of each split, see `forests.compile_forest`.
-        thresholds: (2, 2, trees, 31) uint16, threshold of each split.
-        leaves: (2, 2, trees, 32) int16, in units of `LEAF`.
-        base: (2, 2) prediction before the first tree.
-        level: (24, knots) mean score of the task's runs at the predicted scores `KNOTS`.
-        noise: (24, knots) standard deviation of the scores of the task's runs at the predicted scores `KNOTS`.
-        runtime_noise: (24,) standard deviation of the residual logarithm of the runtime.
-        quantile_at: (quantiles,) normal scores.
-        quantiles: (24, quantiles) accuracy in per cent at the scores `quantile_at`.
     """
 
-    features: npt.NDArray[np.uint8]
-    thresholds: npt.NDArray[np.uint16]
-    leaves: npt.NDArray[np.int16]
-    base: Floats
-    level: Floats
-    noise: Floats
-    runtime_noise: Floats
-    quantile_at: Floats
-    quantiles: Floats
+    features: npt.NDArray[np.uint8]  # (2, 2, trees, 31) feature of each split, see `forests.compile_forest`
+    thresholds: npt.NDArray[np.uint16]  # (2, 2, trees, 31) threshold of each split
+    leaves: npt.NDArray[np.int16]  # (2, 2, trees, 32) in units of `LEAF`
+    base: Floats  # (2, 2) prediction before the first tree
+    level: Floats  # (24, knots) mean score of the task's runs at the predicted scores `KNOTS`
+    noise: Floats  # (24, knots) standard deviation of the scores of the task's runs at the predicted scores `KNOTS`
+    runtime_noise: Floats  # (24,) standard deviation of the residual logarithm of the runtime
+    quantile_at: Floats  # (quantiles,) normal scores
+    quantiles: Floats  # (24, quantiles) accuracy in per cent at the scores `quantile_at`
 
     def evaluate(self, tasks: npt.ArrayLike, configs: Floats, noise: bool = True) -> Floats:
         """Evaluate configurations.
@@ -90,26 +79,29 @@ class Surrogate:
             (n, 2) float64: accuracy in per cent, a multiple of the weight of one development word, and runtime in
             seconds, to a tenth.
         """
-        task = np.broadcast_to(np.asarray(tasks, dtype=np.int64), (len(configs),))
+        task = np.asarray(tasks, dtype=np.int64)
+        task = task if task.ndim else np.full(len(configs), task)
+        transformers = int(np.add.reduce(task % 2))
+        if transformers in (0, len(task)):
+            return self._of_architecture(min(transformers, 1), task, configs, noise)
         out = np.empty((len(configs), 2))
         for arch in range(2):
             index = np.flatnonzero(task % 2 == arch)
-            if len(index) == len(task):
-                return self._of_architecture(arch, task, configs, noise)
-            if len(index):
-                out[index] = self._of_architecture(arch, task[index], configs[index], noise)
+            out[index] = self._of_architecture(arch, task[index], configs[index], noise)
         return out
 
     def _of_architecture(self, arch: int, task: Ints, configs: Floats, noise: bool) -> Floats:
+        task = _numbers(task)
         x = inputs(arch, task, configs)
-        e1, e2 = normals(task, x) if noise else (np.zeros(len(x)), np.zeros(len(x)))
+        e1, e2 = normals(task, x) if noise else np.zeros(2)
         score = self.score(task, self.forest(arch, 0, x), e1)
-        log_runtime = self.forest(arch, 1, with_score(x, score)) + e2 * self.runtime_noise[task]
+        x[:, -1] = np.rint((score - SCORES[0]) / (SCORES[1] - SCORES[0]) * UNIT)
+        log_runtime = self.forest(arch, 1, x) + e2 * self.runtime_noise[task]
         out, word = np.empty((len(x), 2)), WORDS[task]
         at = self.quantile_at[1:-1].searchsorted(score, side="right")
         above = self.slopes[task, at] * (score - self.quantile_at[at])
         out[:, 0] = np.rint((above + self.quantiles[task, at]) / word) * word
-        out[:, 1] = np.round(exact.exp(log_runtime), 1)
+        out[:, 1] = np.rint(10.0 * exact.exp(log_runtime)) / 10.0
         return out
 
     @functools.cached_property
@@ -117,17 +109,17 @@ class Surrogate:
         """(24, quantiles - 1) slopes of the quantile functions."""
         return np.asarray(np.diff(self.quantiles) / np.diff(self.quantile_at))
 
-    def score(self, task: Ints, predicted: Floats, e: Floats) -> Floats:
+    def score(self, task: Ints, predicted: Floats, e: Any) -> Floats:
         """(n,) normal scores of runs of (n,) tasks, from predictions of the forest and standard normal draws `e`."""
         knot = _clip((predicted - KNOTS[0]) / (KNOTS[1] - KNOTS[0]), 0.0, len(KNOTS) - 1.0)
         left = np.minimum(knot.astype(np.intp), len(KNOTS) - 2)
         w = knot - left
         level, noise = ((1.0 - w) * c[task, left] + w * c[task, left + 1] for c in (self.level, self.noise))
-        return _clip(level + e * noise, *SCORES)
+        return _clip(level + e * noise, *SCORES)  # type: ignore[no-any-return]
 
-    def forest(self, arch: int, metric: int, x: Ints) -> Floats:
-        """(n,) predictions of an architecture's accuracy score (0) or log runtime (1) for (n, 17 or 18) inputs."""
-        return np.asarray(self.base[arch, metric] + LEAF * self.forests[arch][metric](x))
+    def forest(self, arch: int, metric: int, x: Ints) -> Any:
+        """(n,) predictions of an architecture's accuracy score (0) or log runtime (1) for (n, 18) inputs."""
+        return self.base[arch, metric] + LEAF * _numbers(self.forests[arch][metric](x))
 
     @functools.cached_property
     def forests(self) -> list[list[Forest]]:
@@ -154,28 +146,24 @@ def scaling(arch: int) -> tuple[npt.NDArray[np.intp], Floats, Floats, Floats, Fl
 
 
 def inputs(arch: int, task: Ints, configs: Floats) -> Ints:
-    """(n, 17) integer inputs: 15 numbers in 0..UNIT (0 if inactive), the scheduler, the task (of the architecture)."""
+    """(n, 18) integer inputs: 15 numbers in 0..UNIT (0 if inactive), scheduler, the architecture's task, score (0)."""
     columns, low, high, span, units = scaling(arch)
     values = configs.take(columns, axis=1)
     values[:, space.RATE] = exact.log(values[:, space.RATE])
-    x = np.empty((len(configs), len(SIZES)), np.int64)
-    x[:, -2], x[:, -1] = configs[:, space.SCHEDULER], task // 2
-    np.rint((_clip(values, low, high) - low) / span * units[x[:, -2]], out=x[:, :-2], casting="unsafe")
+    x = np.zeros((len(configs), len(SIZES) + 1), np.int64)
+    x[:, 15], x[:, 16] = configs[:, space.SCHEDULER], task // 2
+    x[:, :15] = np.rint((_clip(values, low, high) - low) / span * units.take(x[:, 15], axis=0))
     return x
 
 
-def with_score(x: Ints, score: Floats) -> Ints:
-    """(n, 18) inputs of the runtime's forest: those of the accuracy's forest and the accuracy's normal score."""
-    low, high = SCORES
-    out = np.empty((len(x), x.shape[1] + 1), np.int64)
-    out[:, :-1] = x
-    np.rint((_clip(score, low, high) - low) / (high - low) * UNIT, out=out[:, -1], casting="unsafe")
-    return out
+def _numbers(x: Any) -> Any:
+    """(n,) numbers, or if there is one, itself: the same arithmetic takes a tenth of the time."""
+    return x[0] if len(x) == 1 else x
 
 
-def _clip(x: Floats, low: Any, high: Any) -> Floats:
+def _clip(x: Any, low: Any, high: Any) -> Any:
     """`np.clip` without its overhead on few numbers."""
-    return np.asarray(np.minimum(np.maximum(x, low), high))
+    return x if isinstance(x, float) and low <= x <= high else np.minimum(np.maximum(x, low), high)
 
 
 WORDS = np.array([1.0 if parts(name)[1] == "hai" else 0.1 for name in TABLES])
@@ -210,11 +198,15 @@ def table(name: str) -> Table:
     return frames.hashed(build.assemble(name, keys, configs, values, provenance))
 
 
-def normals(task: Ints, x: Ints) -> tuple[Floats, Floats]:
-    """Two independent standard normal draws per row, from a hash of the task and the (n, 17) inputs."""
-    seeds = (x[:, :17].view(np.uint64) * ODD).sum(axis=1)
+def normals(task: Any, x: Ints) -> tuple[Floats, Floats]:
+    """Two independent standard normal draws per row, from a hash of the task and the first 17 inputs."""
+    seeds = np.add.reduce(x[:, :17].view(np.uint64) * ODD, axis=1)
     # Box and Muller (1958).
-    u, turns = uniform_many(mix_many(mix_many(seeds, task), [[0], [1]]))
+    if len(x) == 1:
+        key = mix(seeds.item(), int(task))
+        u, turns = (uniform(mix(key, k)) for k in range(2))
+    else:
+        u, turns = uniform_many(mix_many(mix_many(seeds, task), [[0], [1]]))
     radius = np.sqrt(-2.0 * exact.log(u))
     cosine, sine = exact.circle(turns)
     return radius * cosine, radius * sine

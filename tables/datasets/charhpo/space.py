@@ -62,12 +62,12 @@ def configurations(arch: Ints, u: Floats) -> Floats:
         u: (n, 16) points in [0, 1].
     """
     values, starts, lengths, spans, ends, active = grids()
-    most = lengths[arch]
-    out: Floats = values[np.minimum((u * most).astype(np.int64), most - 1) + starts[arch]]
-    out += u * spans[arch]
-    np.minimum(out, ends[arch], out=out)
+    most = lengths.take(arch, axis=0)
+    out: Floats = values.take(np.minimum((u * most).astype(np.int64), most - 1) + starts.take(arch, axis=0))
+    out += u * spans.take(arch, axis=0)
+    np.minimum(out, ends.take(arch, axis=0), out=out)
     out[:, RATE] = np.minimum(np.maximum(exact.exp(out[:, RATE]), 1e-6), 0.01)
-    out *= active[out[:, SCHEDULER].astype(np.int64)]
+    out *= active.take(out[:, SCHEDULER].astype(np.int64), axis=0)
     return out
 
 

@@ -70,7 +70,12 @@ class BoxFunction(abc.ABC):
 
     def config(self, task: int, raw: Sequence[float]) -> dict[str, Any]:
         """Natural values of a configuration from its d raw values, as NumPy scalars."""
-        return numeric({h.name: h.natural(value) for h, value in zip(self.spaces[task], raw, strict=True)})
+        return {name: of(value) for (name, of), value in zip(self._naturals[task], raw, strict=True)}
+
+    @functools.cached_property
+    def _naturals(self) -> list[list[tuple[str, Callable[[float], Any]]]]:
+        """Name and function from raw to natural values of each hyperparameter of each task."""
+        return [[(h.name, _natural(h)) for h in space] for space in self.spaces]
 
     def columns(self, raw: Floats) -> dict[str, npt.NDArray[Any]]:
         """Natural values of (n, d) raw configurations by name, choices as objects."""
@@ -163,6 +168,12 @@ class BoxParams(Params):
         out[:, d + m + 1 : d + 2 * m + 1], out[:, -1] = best, np.maximum(left, 0.0) / self.budget
         np.minimum(out, self.observation_space.high, out=out)
         np.maximum(out, self.observation_space.low, out=out)
+
+
+def _natural(h: Hyperparameter) -> Callable[[float], Any]:
+    if h.kind == "categorical":
+        return numeric(dict(enumerate(h.values))).__getitem__  # type: ignore[arg-type, return-value]
+    return np.int64 if h.kind == "int" else (lambda raw: np.float64(1.0 - raw)) if h.complement else np.float64
 
 
 def _price(cost: Any, costs: tuple[Metric, ...]) -> Metric | None:
