@@ -199,7 +199,7 @@ def ways(frame: pd.DataFrame) -> list[pd.DataFrame]:
 
 def runs_of(track: str) -> pd.DataFrame:
     """The committed runs of another track than that of the verdict."""
-    every = pd.read_parquet(VERDICT.with_name("tracks.parquet"))
+    every = pd.read_parquet(VERDICT.parents[1] / "tasks" / "verdict" / "tracks.parquet")
     return every[every["track"] == track]
 
 

@@ -25,7 +25,7 @@ from hpo_envs.benchmarks.tasks.verdict.properties import BUDGETS
 from hpo_envs.tables import catalogue
 
 RUNS = Path(__file__).parents[2] / "comparison" / "verdict.parquet"
-TRACKS = RUNS.with_name("tracks.parquet")
+TRACKS = Path(__file__).with_name("tracks.parquet")
 
 DROPPED = ("recommendation", "ask_seconds", "tell_seconds", "spent", "status", "kind")
 
