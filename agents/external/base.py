@@ -6,6 +6,7 @@ from typing import Any
 
 import gymnasium as gym
 import numpy as np
+import numpy.typing as npt
 
 from hpo_envs.agents.base import Agent, Incumbent
 from hpo_envs.agents.candidates import Candidates
@@ -120,8 +121,12 @@ class ExternalOptimizer(Agent):
         return None
 
     def row(self, suggestion: Any, point: Any) -> int:
-        """The row evaluated for a suggestion, among those tried least often; see `look_up`."""
-        return look_up(self.space, point, self._points, self._rows.free, self.rng)
+        """The row evaluated for a suggestion, among those that are `open`; see `look_up`."""
+        return look_up(self.space, point, self._points, self.open(), self.rng)
+
+    def open(self) -> npt.NDArray[np.bool_]:
+        """(rows,) mask of the rows that a new suggestion may get: by default those tried least often."""
+        return np.asarray(self._rows.free)
 
     def config(self, action: Any) -> dict[str, Any]:
         """Natural values of the active hyperparameters of an action."""

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from hpo_envs.agents.base import lost
 from hpo_envs.agents.external.base import ExternalOptimizer
-from hpo_envs.agents.external.lookup import look_up
 from hpo_envs.agents.external.packages import package
 from hpo_envs.agents.problem import Problem
 from hpo_envs.agents.space import Axis
@@ -116,15 +116,14 @@ class SyneTune(ExternalOptimizer):
         self.asked.note(action, trial)
         return action
 
-    def row(self, suggestion: Any, point: Any) -> int:
-        """As in the base class; if all rows of learning curves were tried, one that is not fully trained.
+    def open(self) -> npt.NDArray[np.bool_]:
+        """As in the base class; if all rows of learning curves were tried, those that are not fully trained, if any.
 
         Restarting a stopped row would be free of cost, and the scheduler could do so forever.
         """
-        left = self._next <= self._rows.top if self._curves and self._rows.times.min() else None
-        if left is None or not left.any():
-            return super().row(suggestion, point)
-        return look_up(self.space, point, self._points, left, self.rng)
+        if self._curves and self._rows.times.min() and (left := self._next <= self._rows.top).any():
+            return np.asarray(left)
+        return super().open()
 
     def level(self, row: int, suggestion: Any) -> int | None:
         """On learning curves, the first checkpoint without a result, or the last if all have one; else None."""
