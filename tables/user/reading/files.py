@@ -88,13 +88,12 @@ def _arrow(path: Path, content: bytes, kind: str, limit: int) -> pd.DataFrame:
     try:
         if kind in (".parquet", ".pq"):
             file = parquet.ParquetFile(pa.BufferReader(content), pre_buffer=False)
-            size = 8 * file.metadata.num_rows * file.metadata.num_columns
+            size, read = 8 * file.metadata.num_rows * file.metadata.num_columns, file.read
         else:
+            read = functools.partial(feather.read_table, pa.BufferReader(content))
             size = _arrow_size(content, limit)
-        if size <= limit and kind in (".parquet", ".pq"):
-            return file.read(use_threads=False).to_pandas()
         if size <= limit:
-            return feather.read_table(pa.BufferReader(content), use_threads=False).to_pandas()
+            return read(use_threads=False).to_pandas()
     except (pa.ArrowException, OSError) as error:
         raise ValueError(f"{path} must be {kind[1:]}, got another file: {str(error)[:80]}") from None
     raise ValueError(unpacked.TOO_LARGE.format(path, limit, " unpacked" + OPTION, size))
