@@ -197,12 +197,6 @@ def ways(frame: pd.DataFrame) -> list[pd.DataFrame]:
     return found + [matrix(frame[family != name], "mean_40") for name in family.unique()]
 
 
-def runs_of(track: str) -> pd.DataFrame:
-    """The committed runs of another track than that of the verdict."""
-    every = pd.read_parquet(VERDICT.parents[1] / "tasks" / "verdict" / "tracks.parquet")
-    return every[every["track"] == track]
-
-
 def check(stated: dict[str, Any], frame: pd.DataFrame, rows: pd.DataFrame, models: int | None = None) -> list[str]:
     """What differs between the stated verdict and the one that follows from the runs."""
     wrong: list[str] = []
@@ -248,8 +242,10 @@ def check(stated: dict[str, Any], frame: pd.DataFrame, rows: pd.DataFrame, model
     for b in stated["bayes"][:models]:
         found = posterior(wide[b["a"]] - wide[b["b"]])
         equal(f"hierarchical, {b['a']}, {b['b']}", [found["mean"], found["better"]], [b["mean"], b["better"]], 2e-3)
+    every_track = pd.read_parquet(VERDICT.parents[1] / "tasks" / "verdict" / "tracks.parquet")
     for name, track in stated["tracks"].items():
-        wide, finals = (matrix(runs_of(name), f"{kind}_regret") for kind in ("mean", "final"))
+        own_runs = every_track[every_track["track"] == name]
+        wide, finals = (matrix(own_runs, f"{kind}_regret") for kind in ("mean", "final"))
         leads = tests(wide, [(p["a"], "random") for p in track["against_random"]])
         for p in track["against_random"]:
             row = leads.loc[(p["a"], "random"), ["mean", "low", "high", "p_holm"]]
