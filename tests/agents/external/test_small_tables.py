@@ -83,7 +83,8 @@ def test_agents_continue_or_end_after_every_row_was_tried(name: str, kind: str) 
 def test_what_was_evaluated_is_not_evaluated_forever_where_that_is_free(name: str, kind: str) -> None:
     problem = PROBLEMS[kind]
     agent = made(name, problem)
-    asked = play(agent, problem, 12 * ROWS, lambda k: "ok")
+    steps = 12 * ROWS if AGENTS[name].supports == ("levels",) else ROWS + 3  # others train each row to the end
+    asked = play(agent, problem, steps, lambda k: "ok")
     complete = {int(row) for row, level in asked if level == 2}
     assert agent.done or complete == set(range(ROWS))
 
