@@ -86,12 +86,21 @@ def _node(rng: np.random.Generator, vector: int, sources: list[int], bare: list[
 
 
 def prune(hidden: int, nodes: list[Node], outputs: tuple[int, ...]) -> Cell | None:
-    """Return a cell without the nodes that lead to no new hidden state; None if it is outside the search space."""
+    """`pruned`, or None if the cell is outside the search space."""
+    try:
+        return pruned(hidden, nodes, outputs)
+    except InvalidRecipe:
+        return None
+
+
+def pruned(hidden: int, nodes: list[Node], outputs: tuple[int, ...]) -> Cell:
+    """Return a cell without the nodes that lead to no new hidden state.
+
+    Raises:
+        InvalidRecipe: The cell is outside the search space.
+    """
     first, used = 1 + hidden, leading(nodes, 1 + hidden, outputs)
     kept = [j for j in range(len(nodes)) if first + j in used]
     number = {k: k for k in range(first)} | {first + j: first + place for place, j in enumerate(kept)}
     mapped = tuple((nodes[j][0], tuple(number[k] for k in nodes[j][1])) for j in kept)
-    try:
-        return Cell(hidden, mapped, tuple(number[k] for k in outputs))
-    except InvalidRecipe:
-        return None
+    return Cell(hidden, mapped, tuple(number[k] for k in outputs))

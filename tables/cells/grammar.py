@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from hpo_envs.tables import Ints
 from hpo_envs.tables.cells.canonical import key
-from hpo_envs.tables.cells.generate import generate, prune
+from hpo_envs.tables.cells.generate import generate, prune, pruned
 from hpo_envs.tables.cells.recipe import MAX_HIDDEN, MAX_NODES, OPERATIONS, Cell, InvalidRecipe, arity_error, leading
 
 END = len(OPERATIONS)
@@ -62,8 +62,8 @@ def finish(nodes: Sequence[tuple[int, tuple[int, ...]]], action: Sequence[int]) 
     no new hidden state are removed.
 
     Raises:
-        InvalidRecipe: No slot names a node, one names a node that does not exist, more previous than new hidden states
-            are used, or the cell is outside the search space, e.g. because it does not use `x`.
+        InvalidRecipe: No slot names a node, one names a node that does not exist, two name one linear, more previous
+            than new hidden states are used, or the cell is outside the search space, e.g. as it does not use `x`.
     """
     outputs = [int(k) for k in action[1:] if k >= SOURCES]
     hidden = len(outputs)
@@ -75,10 +75,7 @@ def finish(nodes: Sequence[tuple[int, tuple[int, ...]]], action: Sequence[int]) 
         raise InvalidRecipe("hidden", f"a cell with {hidden} new hidden states must not use more previous ones")
     # Inputs of nodes that will be removed may be states that the cell does not have: any vector will do.
     mapped = [(op, tuple(k - shift if k >= SOURCES else min(k - 1, hidden) for k in inputs)) for op, inputs in nodes]
-    cell = prune(hidden, mapped, tuple(k - shift for k in outputs))
-    if cell is None:
-        raise InvalidRecipe("unused", "the input vector and every previous hidden state must lead to a new one")
-    return cell
+    return pruned(hidden, mapped, tuple(k - shift for k in outputs))
 
 
 def cell_of(actions: npt.ArrayLike) -> Cell:

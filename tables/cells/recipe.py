@@ -92,8 +92,9 @@ class Cell:
         Raises:
             InvalidRecipe: The text has another form, or the cell is outside the search space.
         """
+        numbers = "[0-9]{1,6}(,[0-9]{1,6})*"
         if not isinstance(text, str) or not re.fullmatch(
-            rf"[1-9]:[{_LETTERS}]\d+(,\d+)*(;[{_LETTERS}]\d+(,\d+)*)*:\d+(,\d+)*", text[:MAX_TEXT]
+            rf"[1-9]:[{_LETTERS}]{numbers}(;[{_LETTERS}]{numbers})*:{numbers}", text
         ):
             raise InvalidRecipe("form", f"text must look like '1:l0,1;t2:3', got {str(text)[:60]!r}")
         hidden, nodes, outputs = text.split(":")

@@ -68,7 +68,7 @@ def collect(
     Raises:
         ValueError: Unequal numbers of segments, unknown variant, or `max_n` is not an int >= 0.
     """
-    return collect_variants(hypotheses, references, (check_variant(variant),), max_n=max_n)[variant]
+    return collect_variants(hypotheses, references, (variant,), max_n=max_n)[variant]
 
 
 def collect_variants(
@@ -78,11 +78,12 @@ def collect_variants(
     """Collect the statistics of several variants, by variant; those with the same alignment share the work.
 
     Raises:
-        ValueError: Unequal numbers of segments, or `max_n` is not an int >= 0.
+        ValueError: Unequal numbers of segments, unknown variant, or `max_n` is not an int >= 0.
     """
+    variants = [check_variant(v) for v in variants]
     if len(hypotheses) != len(references):
         raise ValueError(f"references must be as many as hypotheses, {len(hypotheses)}, got {len(references)}")
-    if max_n != int(max_n) or max_n < 0:
+    if isinstance(max_n, str) or max_n % 1 or max_n < 0:
         raise ValueError(f"max_n must be an int >= 0, got {max_n!r}")
     count, widths = len(hypotheses), int(max_n) + 1
     lengths = np.empty((3, count))

@@ -115,8 +115,8 @@ def of_smac(frame: pd.DataFrame) -> pd.DataFrame:
     for name in (n for n in frame if re.fullmatch(r"cost(\.\d+)?", n)):
         made[name] = pd.Series(np.where(failed, np.nan, numbers(frame[name])), frame.index)
     if "instance" in frame and frame["instance"].nunique() > 1:
-        both = zip(as_text(frame["instance"]).astype(object), as_text(frame["seed"]).astype(object), strict=True)
-        made["seed"] = text((f"{instance}/{seed}" for instance, seed in both), frame.index)
+        parts = (as_text(frame[name]).astype(object) for name in ("instance", "seed") if name in frame)
+        made["seed"] = text(("/".join(map(str, p)) for p in zip(*parts, strict=True)), frame.index)
     return frame.assign(**made)
 
 

@@ -169,6 +169,21 @@ def test_actions_build_cell_that_they_are_of(seed: int) -> None:
         assert cells.key(cells.cell_of(cells.actions_of(cell))) == cells.key(cell)
 
 
+@pytest.mark.parametrize(
+    ("actions", "rule"),
+    [
+        ([[0, 1, 2, 3], [END, 5, 5, 0]], "hidden"),
+        ([[0, 1, 2, 0], [END, 5, 0, 0], [END, 5, 0, 0]], "form"),
+        ([[0, 1, 2, 0], [4, 5, 0, 0], [END, 5, 6, 0]], "unused"),
+        ([[0, 1, 3, 0], [END, 5, 0, 0]], "hidden"),
+    ],
+)
+def test_last_action_names_broken_rule(actions: Any, rule: str) -> None:
+    with pytest.raises(cells.InvalidRecipe) as error:
+        cells.cell_of(actions)
+    assert error.value.rule == rule
+
+
 @pytest.mark.parametrize("actions", [[], [[7, 5, 0]], [[7.0, 5.0, 0.0, 0.0]], [7, 5, 0, 0]])
 def test_non_sequence_of_actions_is_rejected(actions: Any) -> None:
     rejects(r"actions must be ints of shape \(steps, 4\)", cells.cell_of, actions)

@@ -94,7 +94,10 @@ def test_linear_becomes_one_hidden_state_only() -> None:
     rejects("a linear must not become two hidden states", Cell.from_text, "2:l0,1,2:3,3", error=InvalidRecipe)
 
 
-@pytest.mark.parametrize("text", ["", "1:t0:2", "9:l0,1:3", "1:l0,1;t9:3", "1:l0,1:2:3", "1:z0:2", "1:l0,1:9", 7])
+@pytest.mark.parametrize("text", [
+    "", "1:t0:2", "9:l0,1:3", "1:l0,1;t9:3", "1:l0,1:2:3", "1:z0:2", "1:l0,1:9", 7,
+    f"1:l0,1;t2:3{'0' * 70_000}", "1:l0,1;t2:" + "3," * 32_762 + "33:x", "1:l0,1;t2:٣",
+])  # fmt: skip
 def test_texts_that_are_no_cell(text: Any) -> None:
     with pytest.raises(InvalidRecipe):
         Cell.from_text(text)

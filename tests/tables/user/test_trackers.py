@@ -275,6 +275,13 @@ def test_metric_that_is_same_in_all_runs_is_not_guessed_to_be_score(tmp_path: Pa
     assert (table.metric_names, sorted(table.cost[:, 0, 0])) == (("f1",), [55.0, 56.0, 57.0, 58.0, 59.0])
 
 
+@pytest.mark.parametrize("seed", [{}, {"seed": 0}])
+def test_instances_of_smac_are_repeats(seed: dict[str, int]) -> None:
+    runs: dict[str, Any] = {"config_id": np.repeat(np.arange(6), 2), "instance": ["a", "b"] * 6, "status": "SUCCESS"}
+    runs |= {"cost": np.arange(12) / 10, "config.lr": np.repeat(np.arange(6), 2) / 10}
+    assert user.from_frame(pd.DataFrame(runs | seed)).values.shape == (6, 2, 1, 1)
+
+
 @pytest.mark.parametrize("quote", [json.dumps, str], ids=["JSON", "Python"])
 def test_column_of_mappings_becomes_columns(tmp_path: Path, quote: Any) -> None:
     params = [{"lr": 0.1 * i, "opt": {"name": "ab"[i % 2]}, "layers": i % 3} for i in range(1, 7)]
