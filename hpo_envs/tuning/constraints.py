@@ -9,11 +9,11 @@ from hpo_envs.tables.checks import one_of, scalar
 from hpo_envs.tables.table import is_number
 
 SIGNS = {"<=": 1.0, ">=": -1.0}
-"""Sign of the violation of each relation."""
+"""Relation -> sign of `value - bound` in the violation."""
 
 
 def checked(constraints: Any) -> dict[str, list[Any]]:
-    """Constraints as plain data: metric -> [relation, bound].
+    """Check constraints and return them as plain data: metric -> [relation, bound].
 
     Raises:
         ValueError: `constraints` is not a mapping of names to pairs of `<=` or `>=` and a finite number.
@@ -48,10 +48,10 @@ def parsed_constraints(texts: Iterable[str]) -> dict[str, tuple[str, float]]:
 
 
 def violations(constraints: Mapping[str, Any], metrics: Mapping[str, float]) -> list[float]:
-    """Return the violation of each constraint; a constraint holds if it is 0 or negative."""
+    """Return the signed violation of each constraint, positive where the constraint is violated."""
     return [SIGNS[relation] * (metrics[name] - bound) for name, (relation, bound) in constraints.items()]
 
 
 def described(constraints: Mapping[str, Any]) -> str:
-    """Constraints as text: `latency <= 20, parameters <= 5e+07`."""
+    """Format constraints as text: `latency <= 20, parameters <= 5e+07`."""
     return ", ".join(f"{name} {relation} {bound:g}" for name, (relation, bound) in constraints.items())

@@ -16,7 +16,7 @@ FRAME = re.compile(r'^ *File "(?P<file>[^"]+)", line (?P<line>\d+), in .*\n(?: +
 """Pattern of a frame in a traceback."""
 
 OURS = re.compile(r"[/\\](core[/\\]engines[/\\]function|tuning[/\\]execution)[/\\]\w+\.py$")
-"""Pattern of files whose frames are left out of tracebacks, because they call the user's function."""
+"""Pattern of this package's files that call the user's function; `cause` ignores their frames."""
 
 
 LINE, TEXT = 1_000, 50_000
@@ -30,7 +30,7 @@ def shortened(text: str, most: int) -> str:
 
 
 def cause(error: str) -> str:
-    """Return the last line of an error and, from a traceback, the line of the function that raised it."""
+    """Return the last line of an error, shortened; for a traceback, also the innermost line in the user's file."""
     frames = [m for m in FRAME.finditer(error) if not OURS.search(m["file"])]
     last = shortened(error.rstrip().rpartition("\n")[2], LINE)
     if not frames:
@@ -41,21 +41,21 @@ def cause(error: str) -> str:
 
 
 def mistake(error: str) -> str:
-    """Return the type of an error that points to a mistake in the program, `score` if it returned no valid score.
+    """Return the type of an error that indicates a mistake in the program, or `score` if no valid score was returned.
 
-    The result is empty if the configuration may be the cause.
+    The text is empty for other errors, of which the configuration may be the cause.
     """
     kind = error.rstrip().rpartition("\n")[2].partition(":")[0]
     return kind if kind in MISTAKES else "score" if error.startswith("function must return") else ""
 
 
 def named(ended: Sequence[Evaluation]) -> list[str]:
-    """Return a line for each mistake among evaluations, such as one that only a single choice triggers."""
+    """Return a line for each cause of failures that is a mistake in the program, most frequent first."""
     found = Counter(cause(e.error) for e in ended if e.status == "failed" and mistake(e.error))
     return [f"{count} of {len(ended)} evaluations failed: {what}" for what, count in found.most_common()]
 
 
 def in_a_row(ended: Sequence[Evaluation]) -> int:
-    """Return how many of the last evaluations in a row failed for the same cause."""
+    """Return how many evaluations at the end failed in a row for one cause; 0 if the last one did not fail."""
     causes = [cause(e.error) if e.status == "failed" else "" for e in ended]
     return next((i for i, c in enumerate(reversed(causes)) if not c or c != causes[-1]), len(causes))

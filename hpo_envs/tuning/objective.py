@@ -1,4 +1,4 @@
-"""A table as a function of a configuration, for any optimizer that calls a function."""
+"""Objective function that looks up the results of a table, for any optimizer that calls a function."""
 
 import functools
 from collections.abc import Mapping
@@ -25,11 +25,12 @@ class Objective:
         env_id: See above.
         space: The search space as plain data, in the form that `tune` takes.
         fidelities: Valid values of `fidelity`, in the unit of the table's levels.
-        metrics: Names of the returned metrics; held-out metrics are not among them.
+        metrics: Names of the metrics returned besides `cost`; held-out metrics are not among them.
 
     Raises:
         ValueError: The actions of the id are not the configurations of one table.
         gymnasium.error.Error: The id is unknown.
+        FileNotFoundError: The files of its table are not installed.
     """
 
     def __init__(self, env_id: str, **kwargs: Any) -> None:
@@ -94,6 +95,6 @@ class Objective:
 
 
 def _last(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Last known values (repeats, metrics) along the levels of (repeats, levels, metrics); NaN where none is known."""
+    """Return the last known value of each repeat and metric, from (repeats, levels, metrics); NaN without one."""
     at = np.maximum((~np.isnan(values)).sum(axis=1) - 1, 0)
     return np.asarray(np.take_along_axis(values, at[:, None], axis=1)[:, 0])

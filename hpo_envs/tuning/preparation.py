@@ -1,4 +1,4 @@
-"""Arguments of `tune`: checks, and the parameters, agent, start points, source tasks and header made from them."""
+"""Preparation of a search from arguments of `tune`: checks, parameters, agent, points, source tasks, header."""
 
 import contextlib
 import dataclasses
@@ -29,7 +29,7 @@ IDS = tuple(
     Spec(f"{name}-v0", (), vector_entry_point="hpo_envs.tuning.tune", family=name)
     for name in ("FunctionHPO", "FunctionLC")
 )
-"""Id in the header of a search, without and with training by epochs."""
+"""Specifications for the header of a search: actions without and with a fidelity."""
 
 
 ELSEWHERE = {
@@ -42,7 +42,7 @@ ELSEWHERE = {
 
 
 KNOWN = 4
-"""Number of best configurations that are evaluated first, divided among the source tasks, at least one of each."""
+"""Number of best configurations to evaluate first, divided among the source tasks and rounded up."""
 
 
 def external(config: Mapping[str, Any]) -> float:
@@ -62,7 +62,7 @@ class Preparation:
         params: The function, its search space and its objectives.
         agent: The agent, before any observation.
         points: Initial configurations.
-        header: The search as plain data, see `SearchRecord`.
+        header: Settings of the search as plain data, see `SearchRecord`.
         steps: Largest number of steps of a training; None: unknown.
     """
 
@@ -155,7 +155,7 @@ def _warn(run: Mapping[str, Any]) -> None:
 
 @contextlib.contextmanager
 def _unknown_names() -> Iterator[None]:
-    """Turn the `TypeError` of an unknown argument into an error that suggests a name."""
+    """Replace the `TypeError` of an unknown argument by a `ValueError`, which suggests a similar name, if any."""
     try:
         yield
     except TypeError as error:
@@ -168,7 +168,7 @@ def _unknown_names() -> Iterator[None]:
 
 
 def _points(points: Iterable[Mapping[str, Any]], params: FunctionParams, agent: Agent) -> list[dict[str, Any]]:
-    """Return the start points with natural values."""
+    """Check the start points and return them with natural values; a mapping is a single point."""
     given = [points] if isinstance(points, Mapping) else [*points]
     if given and (params.kind != "box" or not agent.listens):
         raise ValueError("points must be left out for agents that choose from candidates or plan alone, got some")
@@ -182,8 +182,9 @@ def _actions(agent: Any, epochs: int | None, candidates: Any, objective: Any, fu
     """Return the kind of actions for an agent: `box` (values of hyperparameters) or `candidates`.
 
     Factories, and all agents with a given number of `candidates`, choose from candidates. `auto` searches the whole
-    space, unless there are more than two objectives, or more than one with epochs. Without a budget, agents that
-    support both search the whole space, because candidates can be exhausted.
+    space, unless there are more than two objectives, or more than one with epochs. Other agents that support both
+    choose from candidates if there is a budget; without one, candidates could be exhausted. With epochs, they search
+    the whole space, unless they can resume trainings and the function does not report to a trial.
     """
     if not isinstance(agent, str) or candidates is not None:
         return "candidates"
@@ -199,7 +200,7 @@ def _actions(agent: Any, epochs: int | None, candidates: Any, objective: Any, fu
 
 
 def _sources(given: tuple[Any, ...], params: FunctionParams) -> tuple[tuple[Source, ...], list[dict[str, Any]]]:
-    """Return the source tasks, and on a box the configurations to evaluate first, the best of each source in turn."""
+    """Return the source tasks and, on a box, the configurations to evaluate first: the best of each source in turn."""
     handed, bests, moved = list[Source](), list[list[dict[str, Any]]](), list[str]()
     for each in given:
         found, said = prior.bests(each, params, -(-KNOWN // len(given))) if params.kind == "box" else ([], [])
@@ -217,21 +218,21 @@ def _sources(given: tuple[Any, ...], params: FunctionParams) -> tuple[tuple[Sour
 
 
 def _transfers(agent: str, sources: tuple[Source, ...]) -> bool:
-    """Whether an agent learns from these sources."""
+    """Return whether a registered agent learns from these source tasks."""
     if agent == "freeze-thaw":
         return any(s.curves is not None for s in sources)
     return agents.entry(agent).sources or agent == "learned"
 
 
 def _count(folder: Path, candidates: Any, budget: float | None, epochs: int | None) -> int:
-    """Number of candidates: the given one, that of the resumed search, or one that depends on the budget."""
+    """Return the number of candidates: as given, else as in the resumed search, else by the budget."""
     if candidates is None and (folder / NAME).is_file():
         return int(SearchRecord(folder).header["candidates"])
     return count_of(candidates, budget, epochs or 1)
 
 
 def _hire(agent: Any, problem: Problem, seed: int, hyperparameters: dict[str, Any], workers: int) -> Agent:
-    """Create the agent."""
+    """Create the agent; raise a ValueError if it does not support the problem or several workers."""
     if not isinstance(agent, str):
         made: Agent = agent(problem, seed, **hyperparameters)
     else:
@@ -252,7 +253,7 @@ def _header(
     seed: int,
     epochs: int | None,
 ) -> dict[str, Any]:
-    """The search as plain data."""
+    """Return the settings of the search as plain data."""
     p, table = params, params.table
     spec = IDS[p.levels is not None]
     run = header_of(p, spec, {"function": p.function}, agent, hyperparameters)

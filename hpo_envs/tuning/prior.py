@@ -25,7 +25,7 @@ def source(given: Any, params: FunctionParams) -> Source:
         params: The search that learns from it; configurations outside of its space are left out.
 
     Raises:
-        ValueError: `given` has another type, or no evaluation with the space's hyperparameters and all objectives.
+        ValueError: `given` has another type, or holds no evaluation in this space with all objectives.
         FileNotFoundError: The folder holds no search.
     """
     if isinstance(given, Source):
@@ -56,7 +56,7 @@ def bests(given: Any, params: FunctionParams, count: int) -> tuple[list[dict[str
 
     Args:
         given: See `source`.
-        params: The search; hyperparameters that the source lacks are set to the middle of their range.
+        params: The new search; hyperparameters that `given` lacks are set to the middle of their range.
         count: Largest number of configurations.
 
     Raises:
@@ -93,7 +93,7 @@ def _total(metrics: Mapping[str, Any], params: FunctionParams) -> float:
 
 
 def _fitted(config: Mapping[str, Any], points: Points, moved: list[str]) -> dict[str, Any] | None:
-    """A configuration clipped to a space; None if no name is shared, a choice is unknown or a value is not a number.
+    """Clip a configuration to a space; None if no name is shared, a choice is unknown or a value is not a number.
 
     Missing values and NaN are set to the middle. A text for each clipped value is appended to `moved`.
     """

@@ -19,13 +19,13 @@ FINALISTS = 3
 """Number of configurations whose evaluation is repeated."""
 
 MODELLED = 300
-"""Largest number of evaluations in the model; of more, two thirds of it are the best, the rest a random sample."""
+"""Largest number of evaluations in the model: of more, two thirds are the best ones, the rest a random sample."""
 
 NOISY = KernelPrior(length=PRIOR.length, spread=PRIOR.spread, noise=0.1, noise_spread=1.5)
-"""Prior of the kernel, which expects more noise than the agent's; a search works better with little."""
+"""Prior of the kernel. It expects more noise than the agent's prior: a search works better with little noise."""
 
 KERNELS, FLATTEST = 16, 0.3
-"""Number of kernels whose posteriors are averaged (a single one is overconfident); least curvature of their density."""
+"""Number of kernels whose posteriors are averaged (one is overconfident); least curvature of their log density."""
 
 WIDTH = 1.96
 """Standard deviations on each side of a 95 % interval."""
@@ -37,8 +37,8 @@ class Recommendation:
 
     Attributes:
         evaluation: The first evaluation of the configuration.
-        mean: Posterior mean of a Gaussian process, or with too few evaluations for one, the mean of the scores; NaN for
-            several objectives.
+        mean: Posterior mean of a Gaussian process, or the mean of the scores if there are fewer than three
+            configurations or all scores are equal; NaN for several objectives.
         low: Lower end of the 95 % interval of the mean; NaN without a Gaussian process.
         high: Upper end of the interval.
         count: Number of evaluations of the configuration.
@@ -62,7 +62,10 @@ def points_of(header: Mapping[str, Any]) -> Points:
 
 
 def ranked(header: Mapping[str, Any], evaluations: Sequence[Evaluation]) -> list[Recommendation]:
-    """Feasible configurations for one objective, best mean first; with trainings stopped early only if all were."""
+    """Return the feasible configurations of a search with one objective, best mean first; empty if there are none.
+
+    Trainings that were stopped early count only if none was complete.
+    """
     good = [e for e in evaluations if e.rewards is not None]
     good = [e for e in good if e.status == "ok"] or good
     if not any(e.feasible for e in good):
@@ -87,7 +90,7 @@ def ranked(header: Mapping[str, Any], evaluations: Sequence[Evaluation]) -> list
 
 
 def _posterior(points: Points, rows: Any, y: Any, at: Any) -> tuple[Any, Any]:
-    """Posterior means and standard deviations of the reward at some of the rows."""
+    """Return the posterior means and standard deviations of the reward at the rows with the indices `at`."""
     space = BoxSpace([Axis(**axis) for axis in axes_of(points.space)])
     x = space.snap(points.unit(rows))
     kept = np.argsort(-y, kind="stable")
@@ -129,7 +132,7 @@ def _kernels(x: Any, z: Any, groups: Any) -> tuple[Any, list[KernelFit]]:
 
 
 def to_confirm(header: Mapping[str, Any], evaluations: Sequence[Evaluation], times: int) -> int | None:
-    """Number of the evaluation to repeat next; None if there is no finalist, or each was repeated `times` times."""
+    """Return the number of the evaluation to repeat next; None without finalists, or once each has `times` repeats."""
     counts = Counter(e.repeats for e in evaluations if e.repeats >= 0)
     chosen = [*counts]
     if len(chosen) < FINALISTS:

@@ -1,12 +1,12 @@
-"""Record of a search on disk: journal, syncing, resumption, refusal of other spaces or changed code, form as a run.
+"""Record of a search on disk: journal, syncing, resumption, refusal of changed settings or code, conversion to a run.
 
     mine/evaluations.journal    settings; then the start and the result of each evaluation, and changes of its process,
                                 of the budget and of the code
     mine/checkpoints/           checkpoints of functions that write them
     mine/reports/               scores that trainings report
 
-An evaluation that began but did not end is repeated. One that ended is not, unless a power failure lost the last
-evaluations, of at most `UNSYNCED` seconds.
+An evaluation that began but did not end is repeated. A finished one is not, unless a power failure lost it: at most
+the last evaluations, of `UNSYNCED` seconds.
 """
 
 import hashlib
@@ -56,17 +56,17 @@ class Evaluation:
         spent: Budget used by the evaluation.
         cost: The cost that the function returned, else the seconds it took.
         seconds: Duration.
-        best: Best reward of the configuration so far, if it is trained by epochs.
+        best: Best reward of the configuration so far, if actions have a fidelity; else None.
         error: Traceback or message; empty if there is none.
         started: Start, in seconds since 1970.
         worker: Host and process id.
         ended: Place in the order in which evaluations ended; -1 while running.
         given: Whether it is a start point, from the user or a source task.
-        curve: [step, score] of each report, if the training may be stopped early.
+        curve: [step, score] of each report to the trial; empty without reports.
         forecast: Predicted final score of a training that was stopped early.
-        owner: The process that evaluates it, if several share the search.
+        owner: Name of the process that evaluates it, if several share the search; else empty.
         repeats: Number of the evaluation that this one repeats to confirm its score; -1: none.
-        violations: Violation of each constraint; a constraint holds if it is 0 or negative.
+        violations: Signed violation of each constraint, positive where it is violated; empty without a score.
     """
 
     number: int
@@ -101,7 +101,7 @@ class Evaluation:
 
     @property
     def whole(self) -> bool:
-        """Whether the training was not stopped early."""
+        """Whether the evaluation is not a training that ended before its last step; True without reports."""
         return self.status != "truncated" or not self.curve
 
     @property
@@ -111,23 +111,23 @@ class Evaluation:
 
     @property
     def rank(self) -> tuple[bool, float]:
-        """Sort key: complete trainings rank above those stopped early, then by score."""
+        """Sort key, higher is better: whether the training is complete, then the score."""
         return self.whole, self.score
 
 
 def by(header: Mapping[str, Any]) -> str:
-    """Name of a search's agent; for `auto`, with the agent that it picked."""
+    """Return the name of a search's agent; for `auto`, followed by the agent that it picked, in parentheses."""
     return f"{header['agent']} ({header['picked']})" if "picked" in header else str(header["agent"])
 
 
 class SearchRecord:
-    """The record of a search: what `begin` and `end` wrote survives the end of the process.
+    """Record of a search on disk: what `begin` and `end` wrote survives the end of the process.
 
     A power failure may lose evaluations of at most `UNSYNCED` seconds.
 
     Args:
         folder: Folder of the record, which is created if necessary.
-        header: The search as plain data; None to read an existing record.
+        header: Settings of the search as plain data; None to read an existing record.
         keep: Whether to continue after a change of code, which is recorded; otherwise changed code is refused.
 
     Attributes:
@@ -135,11 +135,11 @@ class SearchRecord:
         header: The header on disk, with the budget and code of the last call. `changed` lists the numbers of the first
             evaluations after each change of code.
         evaluations: All evaluations, in the order in which they began.
-        steps: (number, whether it ended) of each beginning and end of an evaluation, in order.
+        steps: (number of the evaluation, False for its start or True for its end), in order.
         ended: Finished evaluations, in the order in which they ended.
-        spent: Budget used by them.
+        spent: Budget used by the finished evaluations.
         failed: Number of finished evaluations without a score.
-        best: The first feasible evaluation with the highest rank; None before the first.
+        best: The first feasible evaluation with the highest rank; None without a feasible one.
 
     Raises:
         ValueError: The folder holds another search or one with other code, or its journal is damaged.
@@ -181,7 +181,7 @@ class SearchRecord:
             self._add({"what": "budget", "budget": header["budget"]})
 
     def _check(self, new: Mapping[str, Any], keep: bool) -> dict[str, Any]:
-        """Return the changed code by the keys of `CODE_KEYS`; raise for other settings and for refused changes."""
+        """Return the changed digests by key of `CODE_KEYS`; raise a ValueError for other settings or refused code."""
         for key in (*FIXED, "constraints"):
             old, given = self.header.get(key), new.get(key)
             if old != given:
@@ -264,7 +264,7 @@ class SearchRecord:
         )
 
     def _must_follow(self, record: dict[str, Any]) -> None:
-        """Check a record before it is written, because it cannot be removed."""
+        """Raise a ValueError for an invalid record before it is written, because it cannot be removed."""
         if not self._follows(record):
             raise ValueError(
                 f"{self.folder / NAME} must continue with a valid record, got {shown(record)}: nothing was added"
@@ -300,7 +300,7 @@ class SearchRecord:
         self.steps.append((number, record["what"] == "ended"))
 
     def begin(self, action: Any, config: Mapping[str, Any], given: bool = False, **more: Any) -> Evaluation:
-        """Record the start of an evaluation and return it; `more` are further attributes of `Evaluation`."""
+        """Record the start of an evaluation; return the evaluation. `more` are further attributes of `Evaluation`."""
         more |= {"given": True} if given else {}
         listed = action.tolist() if isinstance(action, (np.ndarray, np.generic)) else action
         values = {name: encoded(value) for name, value in config.items()}
@@ -309,7 +309,7 @@ class SearchRecord:
         return self.evaluations[-1]
 
     def end(self, number: int, **facts: Any) -> Evaluation:
-        """Record the end of an evaluation and return it; `facts` are attributes of `Evaluation`."""
+        """Record the end of an evaluation; return the evaluation. `facts` are attributes of `Evaluation`."""
         self._add({"what": "ended", "number": number, **facts})
         return self.evaluations[number]
 
@@ -344,7 +344,7 @@ class SearchRecord:
         return [*self._running.values()]
 
     def run(self) -> Run | None:
-        """The search as a run, for scores and reports; None before the first feasible evaluation.
+        """Return the search as a run, for scores and reports; None before the first feasible evaluation.
 
         Failed and infeasible evaluations have the lowest reward of the others, so that they change no incumbent.
         """
@@ -375,7 +375,7 @@ class SearchRecord:
 
 
 def _changed(*spaces: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The hyperparameters that differ between two search spaces of headers."""
+    """Return, for each of two search spaces, the settings of the hyperparameters that differ in the other."""
     told = [
         {h["name"]: {k: h[k] for k in sorted(h) if k != "name" and (h[k] or k == "low")} for h in space}
         for space in spaces
@@ -401,7 +401,7 @@ def decoded(value: Any) -> Any:
 
 
 def plain(config: Mapping[str, Any]) -> dict[str, Any]:
-    """The configuration as it will be read from a record."""
+    """Return a configuration as it will be read from a record."""
     return {name: decoded(encoded(value)) for name, value in config.items()}
 
 
@@ -416,7 +416,7 @@ def _is_header(header: Mapping[str, Any]) -> bool:
 
 
 def _readable(value: Any) -> Any:
-    """Plain data with lone surrogates escaped, which JSON allows but UTF-8 and pandas do not."""
+    """Escape lone surrogates, which JSON allows but UTF-8 and pandas do not; other plain data is unchanged."""
     if isinstance(value, dict):
         return {_readable(k): _readable(v) for k, v in value.items()}
     if isinstance(value, list):
@@ -425,7 +425,7 @@ def _readable(value: Any) -> Any:
 
 
 def apart(folder: Path, header: Mapping[str, Any]) -> tuple[Path, dict[str, Any]]:
-    """Folder and header of a search; a subfolder named by its code if `folder` has a search with other code."""
+    """Return folder and header of a search: a subfolder named by its code digest if `folder` holds other code."""
     code = code_of(header["run"])
     if not (folder / NAME).is_file() or code_of(SearchRecord(folder).header["run"]) == code:
         return folder, {**header}
@@ -433,17 +433,17 @@ def apart(folder: Path, header: Mapping[str, Any]) -> tuple[Path, dict[str, Any]
 
 
 def other_space(folder: Path, header: Mapping[str, Any]) -> Path | None:
-    """Subfolder named by the search space if `folder` has a search in another space; else None."""
+    """Return a subfolder named by the digest of the space if `folder` has a search in another space; else None."""
     if not (folder / NAME).is_file() or SearchRecord(folder).header["space"] == header["space"]:
         return None
     return folder / hashlib.sha256(json.dumps(header["space"], sort_keys=True).encode()).hexdigest()[:8]
 
 
 def folders(folder: Path) -> Iterator[Path]:
-    """Folders of searches in a folder, itself included, sorted."""
+    """Yield the folders of searches in a folder, itself included, in sorted order."""
     yield from sorted(path.parent for path in folder.rglob(NAME))
 
 
 def runs_of(folder: Path) -> Iterable[Run]:
-    """The searches in a folder as runs; those without a success are left out."""
+    """Return the searches in a folder as runs; those without a feasible evaluation are left out."""
     return [run for each in folders(folder) if (run := SearchRecord(each).run()) is not None]

@@ -57,7 +57,7 @@ class Search:
     Args:
         space: Search space, as in `tune`.
         function: The function that `tune` calls; None: the caller evaluates, and resuming does not compare its code.
-        out: Folder of the search, locked until `close`; None: a temporary folder.
+        out: Folder of the search, locked until `close` unless `join`; None: a temporary folder.
         budget: Total budget, by default in evaluations, see `budget_unit` of `tune`; None: no limit.
         seconds: See `tune`.
         timeout: See `tune`.
@@ -115,7 +115,7 @@ class Search:
             undo.pop_all()
 
     def _open(self, space: Any, function: Any, budget: Any, accept_changed: bool | str, given: dict[str, Any]) -> None:
-        """Lock the folder and load the search in it."""
+        """Lock or join the folder and load the search in it; raise a ValueError if another process tunes there."""
         if (out := self._out) is None:
             out = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="hpo_envs-"))
         folder = Path(out).absolute()  # functions may change the working folder
@@ -194,7 +194,7 @@ class Search:
         self.close()
 
     def close(self) -> None:
-        """Release the folder; `result` stays available."""
+        """Release the folder, and delete a temporary one; `result` stays available."""
         self._process = 0
         self._stack.close()
 
@@ -228,7 +228,7 @@ class Search:
             yield
 
     def waits(self) -> bool:
-        """Wait a moment for processes that share the search; return False if none is evaluating or the search stops."""
+        """Wait while other processes evaluate; return False if none does, or the search stops or is not shared."""
         if not self._join or self.stuck or time.monotonic() >= self._until:
             return False
         with self._turn():
@@ -239,7 +239,7 @@ class Search:
 
     @property
     def done(self) -> bool:
-        """Whether no evaluation is left to begin."""
+        """Whether no more evaluations begin: none is left, the time is over, or repeated failures stop the search."""
         if self._member is not None:
             self._retries = [e for e in self._record.running if not self._member.lives(e.owner)]
         if self.stuck or time.monotonic() >= self._until:
@@ -267,7 +267,11 @@ class Search:
         return trial
 
     def begin(self) -> Trial | None:
-        """Begin the next evaluation and return its trial; None if the search is `done`."""
+        """Begin the next evaluation and return its trial; None if the search is `done`.
+
+        Raises:
+            ValueError: The search is closed.
+        """
         with self._turn():
             return None if self.done else self._trial()
 
@@ -289,8 +293,8 @@ class Search:
 
         Args:
             trial: A trial that `ask` returned.
-            score: A number, or a mapping with the objectives and any other numbers, such as `cost`; default: the last
-                report.
+            score: A number, or a mapping with the objectives, the constrained metrics and any other numbers, such as
+                `cost`; default: the last report.
             error: An exception or a text if the evaluation failed, instead of a score.
 
         Raises:
@@ -310,7 +314,7 @@ class Search:
         return self.finish(JobResult(trial.number, ((0, outcome),), started, place).reported(trial))
 
     def _replay(self) -> None:
-        """Replay the recorded calls of ask and tell; after a suggestion that differs, only the results."""
+        """Replay the recorded calls of ask and tell; after a suggestion that differs, warn and replay only results."""
         follows = True
         for number, ended in self._record.steps:
             evaluation = self._record.evaluations[number]
@@ -407,7 +411,7 @@ class Search:
 
     @property
     def _continues(self) -> bool:
-        """Whether the agent may suggest another configuration; the budget of repeats is reserved."""
+        """Whether a new configuration may be evaluated; the budget of repeats is reserved."""
         kept = 0.0
         if self._confirm:
             mean = self._record.spent / max(len(self._record.ended), 1)
@@ -447,14 +451,14 @@ class Search:
         return evaluation
 
     def _config(self, evaluation: Evaluation) -> dict[str, Any]:
-        """Arguments of the function: choices as objects of the space, and the exact numbers of start points."""
+        """Return the configuration for the function: choices as objects of the space, exact numbers of start points."""
         p = self._params
         config = p.points.config(p.stored(np.asarray(evaluation.action)))
         numbers = [h.name for h in p.points.space if h.kind != "categorical" and h.name in config]
         return config | ({name: evaluation.config[name] for name in numbers} if evaluation.given else {})
 
     def job(self, trial: Trial) -> Job:
-        """The job that evaluates a trial, for `perform` in a worker."""
+        """Return the job that evaluates a trial, for `perform` in a worker."""
         p, evaluation = self._params, self._record.evaluations[trial.number]
         row, level = (trial.number, -1) if p.kind != "fidelity" else evaluation.action
         return Job(
@@ -471,7 +475,7 @@ class Search:
         )
 
     def _end(self, done: JobResult) -> Evaluation:
-        """Record the result of an evaluation."""
+        """Record the result of a job; return the evaluation."""
         p, begun = self._params, self._record.evaluations[done.number]
         outcomes = [outcome for _, outcome in done.outcomes]
         last = outcomes[-1] if outcomes else Outcome("failed", error="function must yield at least one score, got none")
@@ -509,7 +513,7 @@ class Search:
         return evaluation
 
     def _note(self, evaluation: Evaluation) -> None:
-        """Note up to which epoch a candidate was trained, and its best reward."""
+        """Store the epoch reached by a candidate and its best reward, if actions have a fidelity."""
         if self._params.kind == "fidelity":
             row, level = evaluation.action
             self._reached[row] = max(self._reached.get(row, 0), level + 1)
@@ -517,7 +521,7 @@ class Search:
                 self._best[row] = evaluation.best
 
     def _share(self, evaluation: Evaluation, done: JobResult | None = None) -> float:
-        """Budget used by an evaluation, unless it is a cost: 1, or its new epochs (while it runs, at most these)."""
+        """Return the budget that an evaluation uses, if not a cost: 1, or its new epochs; their limit while it runs."""
         if self._params.budget_unit != "epochs":
             return 1.0
         if self._params.kind != "fidelity":
@@ -530,7 +534,7 @@ class Search:
         return float(level + 1 - reached if reached <= level else level + 1)
 
     def _left(self) -> float:
-        """Budget left after all pending evaluations; if it is a cost, each is expected to use the mean so far."""
+        """Return the budget left after all pending evaluations; of a cost, each is expected to use the mean so far."""
         running, spent = self._record.running, self._record.spent
         if self._params.budget_unit == self._params.cost_unit:
             under_way = len(running) * spent / max(len(self._record.ended), 1)

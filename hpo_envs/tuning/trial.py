@@ -18,10 +18,10 @@ WHOLE = 2
 """Number of complete trainings before any is stopped."""
 
 ENOUGH = 4
-"""Number of complete trainings from which on forecasts need no prior."""
+"""Smallest number of complete trainings for forecasts without a prior."""
 
 PERSISTENCE, UNEXPLAINED = 0.03, 0.1
-"""Prior of forecasts from fewer, in sums of squares of final scores: weight of a slope of 1, and residual."""
+"""Prior of forecasts, as fractions of the sum of squares of final scores: weight of a slope of 1, residuals."""
 
 LEVEL, EARLY = 0.975, 0.9
 """Confidence level of the upper bound that is compared with the best final score, without and with a prior."""
@@ -33,8 +33,8 @@ class Trial:
     A training that reports scores is stopped early if its end is unlikely to be the best: final scores of complete
     trainings are regressed on their scores at the same step, and the training stops if the upper end of the prediction
     interval is below the best final score. If early scores predict little, nothing is stopped. With two or
-    three complete trainings, the regression has a prior, that differences of scores persist until the end, and a
-    training that is not behind the best of them at this step continues.
+    three complete trainings, the regression has a prior: differences of scores persist until the end. A training
+    that is not behind the best of these at this step then continues.
 
     Args:
         number: Number of the evaluation.
@@ -52,7 +52,7 @@ class Trial:
         objective: See above.
         curve: (step, score) of each report.
         should_stop: Whether the training should end now; its last report is then its score.
-        forecast: Final score predicted at the last check; None before one.
+        forecast: Final score predicted at the last check; None before the first prediction.
     """
 
     def __init__(
@@ -102,7 +102,7 @@ class Trial:
         self.should_stop = self.should_stop or over or self._is_behind(last, at)
 
     def _is_behind(self, last: int, at: int) -> bool:
-        """At a check, predict the final score and return whether it is unlikely to be the best; else return False."""
+        """At a check, set `forecast` and return whether the end is unlikely to be the best; elsewhere, return False."""
         if not self._sign:
             return False
         curves = [read_curve(path) for path in self._folder.iterdir() if path.name.isdigit()]
@@ -123,7 +123,7 @@ class Trial:
 
 
 def forecast(now: Any, ends: Any, score: float) -> tuple[float, float]:
-    """Predicted final score of a training, and the upper end of its prediction interval.
+    """Return the predicted final score of a training, as a reward, and the upper end of its prediction interval.
 
     Args:
         now: (n,) scores of complete trainings at this step, as rewards.
@@ -146,7 +146,7 @@ def forecast(now: Any, ends: Any, score: float) -> tuple[float, float]:
 
 
 def checks(steps: int) -> list[int]:
-    """Steps at which a training of known length may be stopped, and its last step."""
+    """Return, in order, the steps at which a training of known length may be stopped, and its last step."""
     return sorted({max(1, math.ceil(part * steps)) for part in CHECKS} | {steps})
 
 

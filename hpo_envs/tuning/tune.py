@@ -60,8 +60,8 @@ def tune(
     a search that was killed, stopped or given a larger budget: the agent observes finished evaluations in their order,
     and unfinished ones are repeated and count once.
 
-    An exception, a score that is not finite, a process that dies and an exceeded time limit are failed evaluations:
-    their traceback is stored, and they count towards the budget.
+    An exception, a score that is not finite, a process that dies and an exceeded time limit are failures: the
+    error is stored, and they count towards the budget.
 
     Args:
         function: `train(config)` that returns a score, or a mapping with it; or, with `epochs`, a generator that yields
@@ -163,7 +163,7 @@ def tune(
 
 
 def join(folder: Path, workers: int = 1, executor: Any = "auto", seconds: float | None = None) -> Tuned:
-    """Join an existing search with the settings of its record; a Python function must be importable by name.
+    """Join a search with the settings of its record; return the result. A Python function is imported by its name.
 
     Args:
         folder: Folder of the search.
@@ -253,13 +253,13 @@ class _Progress:
         self._bar.close()
 
     def show(self, evaluation: Evaluation) -> None:
-        """Show a finished evaluation."""
+        """Advance the bar, and print a line for the evaluation where lines, or lines of failures, are shown."""
         if self._lines or (self._failures and evaluation.rewards is None):
             self._bar.write(self._line(evaluation), file=sys.stderr)
         self._advance()
 
     def close(self) -> None:
-        """Print the mistakes that were tolerated, and why the search ended before its budget was used up."""
+        """Print mistakes in the program and why the search ended early, if it did; nothing without progress."""
         record = self._record
         if not self._failures:
             return

@@ -25,7 +25,7 @@ class Tuned:
     """Result of a search: its evaluations.
 
     Attributes:
-        header: The search as plain data.
+        header: Settings of the search as plain data.
         evaluations: All evaluations, in the order in which they began.
         folder: Folder of the search; None if it was temporary.
     """
@@ -66,15 +66,19 @@ class Tuned:
 
     @property
     def best_config(self) -> dict[str, Any]:
-        """Natural values of the best evaluation's active hyperparameters, as passed to the function."""
+        """Natural values of the best evaluation's active hyperparameters, as passed to the function.
+
+        Raises:
+            ValueError: See `best`.
+        """
         return dict(self.best.config)
 
     @functools.cached_property
     def recommended(self) -> Recommendation:
-        """The configuration with the best predicted mean; if scores are noisy, `best` may have been lucky.
+        """The configuration with the best predicted mean; with noisy scores, it is more reliable than `best`.
 
-        With several objectives, the evaluation of the Pareto front that is nearest to the best value of each, on the
-        scale of the front; its mean is NaN.
+        With several objectives, the evaluation of the Pareto front that is nearest to the best value of each objective,
+        on the scale of the front; its mean is NaN.
 
         Raises:
             ValueError: No evaluation succeeded, or none is feasible.
@@ -102,13 +106,13 @@ class Tuned:
 
     @functools.cached_property
     def stored(self) -> tuple[Points, npt.NDArray[np.float64]]:
-        """The search space, and (successes, d) stored numbers of their configurations, 0 where inactive."""
+        """The search space, and (successes, d) stored numbers of the successful configurations, 0 where inactive."""
         points = points_of(self.header)
         rows = [points.row(e.config) for e in self.successes]
         return points, np.array(rows).reshape(-1, len(points.space))
 
     def configurations(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], list[Dimension]]:
-        """(n, d) configurations, (n,) rewards and d axes of the successes, for `forest_importance.importance`.
+        """Return (n, d) configurations, (n,) rewards and the axes of the successes, for `forest_importance.importance`.
 
         Hyperparameters that never vary are left out; trainings stopped early have their forecasts as rewards.
         """
@@ -145,7 +149,7 @@ class Tuned:
         return pd.DataFrame(rows)
 
     def plot(self, axes: Any = None) -> Any:
-        """Plot all evaluations and the incumbent over the budget used; return matplotlib's axes.
+        """Plot the first objective of evaluations and incumbent over the budget used; return matplotlib's axes.
 
         Raises:
             ModuleNotFoundError: matplotlib is not installed.
@@ -162,7 +166,7 @@ class Tuned:
         return axes
 
     def report(self, path: Path | str | None = None) -> Path:
-        """Write the page of the search, as `hpo-envs report` does; return its path.
+        """Write the page of the search, as `hpo-envs report` does; return the path of the page.
 
         Args:
             path: Path of the page; default: `report.html` in the folder of the search.
@@ -200,7 +204,7 @@ class Tuned:
 
 
 def load(folder: Path | str) -> Tuned:
-    """Return the result of `tune` from its folder, finished or not; the function need not be importable.
+    """Load the result of a search from its folder, finished or not; the function need not be importable.
 
     Raises:
         FileNotFoundError: The folder holds no search.

@@ -27,7 +27,7 @@ class Membership:
         folder: Folder of the search.
 
     Attributes:
-        name: Host, process id, and `machine-start-random`, by which no other process is taken for it.
+        name: Unique name of the process: `HOST:PID:MACHINE-START-RANDOM`.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -47,7 +47,7 @@ class Membership:
             self._touch()
 
     def lives(self, name: str) -> bool:
-        """Return whether a process of the search is alive; this one always is."""
+        """Send a heartbeat; return whether a process of the search is alive, which this one always is."""
         self._touch()
         return name == self.name or lives(self._folder.parent, name)
 
@@ -77,7 +77,7 @@ def _file(folder: Path, name: str) -> Path:
 def lives(folder: Path, name: str) -> bool:
     """Return whether a process is alive: in this process namespace by its id, elsewhere by its last heartbeat.
 
-    One that has left the search is not.
+    A process that has left the search is not alive.
 
     Args:
         folder: Folder of the search.

@@ -1,4 +1,4 @@
-"""A program in any language as a function to tune: command line, score in its output or a file, memory limit, end."""
+"""Programs in any language to tune: command line, score in the output or a file, memory limit, termination."""
 
 import contextlib
 import ctypes
@@ -24,10 +24,10 @@ STEPS = ("step", "epoch")
 """Keys that make a line of JSON an intermediate report."""
 
 LARGEST = 10_000_000
-"""Largest size in bytes of a file among the arguments that counts as code, and of the end of the output kept."""
+"""Largest size in bytes of an argument's file that counts as code, and of the end of the output that is kept."""
 
 OPTION = re.compile(r"--?[A-Za-z][\w-]*")
-"""An argument that is the name of an option, whose value is the next one."""
+"""Pattern of an argument that names an option, whose value is the next argument."""
 
 
 class Program:
@@ -71,7 +71,7 @@ class Program:
         self._file, self._pattern, self._memory = file, pattern, memory
 
     def digests(self, hyperparameters: Iterable[str]) -> dict[str, str]:
-        """Digest of each file of at most `LARGEST` bytes among the arguments, such as the script, by name.
+        """Return the digest of each file of at most `LARGEST` bytes among the arguments, such as the script, by name.
 
         Raises:
             ValueError: Braces hold no name of a hyperparameter: their argument would be left out.
@@ -84,7 +84,7 @@ class Program:
         return {name: hashlib.sha256(content).hexdigest()[:16] for name, content in data.items()}
 
     def __call__(self, config: Mapping[str, Any], trial: Any) -> Any:
-        """Return the score of a configuration; None if the training is stopped early.
+        """Run the program on a configuration; return its score or metrics, or None if it is stopped early.
 
         Raises:
             RuntimeError: The program failed; the message has the end of its standard error.
@@ -178,7 +178,7 @@ def _names(text: str) -> list[str]:
 
 
 def _filled(arguments: list[str], values: Mapping[str, Any]) -> list[str]:
-    """Arguments with values in place of braces, without those whose hyperparameter is inactive, and their options."""
+    """Fill in the braces of arguments; leave out those with an inactive hyperparameter, and the options before them."""
     found = list[str]()
     for before, argument in zip(["", *arguments], arguments, strict=False):
         if {*_names(argument)} <= values.keys():

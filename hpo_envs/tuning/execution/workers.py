@@ -44,8 +44,8 @@ class Job:
         seconds: Time limit; None: no limit.
         epoch: Epoch to train to, for functions that train by epochs.
         training: Key of the training to continue: the search and the candidate.
-        folder: Folder of its checkpoints.
-        trial: The trial that receives reports, if the training may be stopped early.
+        folder: Folder of the training's checkpoints; None for functions that write none.
+        trial: The trial that receives reports, if the training may be stopped early; else None.
     """
 
     number: int
@@ -86,7 +86,7 @@ class JobResult:
     forecast: float | None = None
 
     def reported(self, trial: Trial) -> "JobResult":
-        """Return this result with what the trial reported."""
+        """Return this result with the reports, the early stop and the forecast of a trial."""
         return replace(self, curve=tuple(trial.curve), stopped=trial.should_stop, forecast=trial.forecast)
 
 
@@ -135,7 +135,7 @@ def _carry_out(job: Job) -> list[tuple[int, Outcome]]:
 
 
 def _reported(job: Job, trial: Trial) -> list[tuple[int, Outcome]]:
-    """Outcomes of a function that reports to its trial, until it ends or is stopped early."""
+    """Run a function that reports to its trial until it ends or is stopped early; return (epoch, outcome) pairs."""
     if job.form == "score":
 
         def score(config: dict[str, Any]) -> Any:
@@ -158,7 +158,7 @@ def _reported(job: Job, trial: Trial) -> list[tuple[int, Outcome]]:
 
 
 def processes(workers: int, function: Function) -> PooledCalls:
-    """Return processes on this machine that have imported a function; a call whose process dies is not retried.
+    """Return a pool of processes that have imported a function; a call whose process dies is not retried.
 
     Raises:
         OSError: The system can start no more processes or open no more files.
@@ -211,7 +211,7 @@ def executor_of(kind: Any, workers: int, function: Function) -> Calls:
 
 
 def not_importable(function: Function) -> str | None:
-    """Reason why other processes cannot import a function; None if they can."""
+    """Return why other processes cannot import a function; None if they can."""
     if getattr(function, "__module__", "") == "__main__" and not hasattr(sys.modules["__main__"], "__file__"):
         return f"{name_of(function)} was defined in an interactive session"
     try:
@@ -222,10 +222,10 @@ def not_importable(function: Function) -> str | None:
 
 
 def check_main() -> None:
-    """Raise if this process is still starting, because it imports a program without a guard.
+    """Refuse to tune in a worker that is still importing the program.
 
     Raises:
-        RuntimeError: The process is still starting.
+        RuntimeError: This process is still starting, because the program has no `if __name__ == "__main__":`.
     """
     if getattr(multiprocessing.current_process(), "_inheriting", False):
         raise RuntimeError(GUARD)

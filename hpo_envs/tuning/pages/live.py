@@ -1,6 +1,7 @@
-"""Live page of a running search, served over HTTP and reloaded by browsers: the only module that listens.
+"""Live page of a running search, served over HTTP and reloaded by browsers.
 
-It serves a single page to GET requests, rendered from the record on disk, and changes nothing.
+No other module listens on a port. The server answers GET requests with a single page, rendered from the record on disk,
+and changes nothing.
 """
 
 import hmac
@@ -38,7 +39,7 @@ class LivePage(ThreadingHTTPServer):
 
     Raises:
         ValueError: The folder does not exist, or `host` is not an IP address.
-        OSError: The port is not free.
+        OSError: The port or the address is not available.
     """
 
     daemon_threads = True
@@ -57,7 +58,7 @@ class LivePage(ThreadingHTTPServer):
         self.url = f"http://{name}:{self.server_address[1]}/" + (f"?token={self.token}" if self.open else "")
 
     def content(self) -> bytes:
-        """The page as HTML, recomputed if the search has changed."""
+        """Return the page as UTF-8 HTML, rendered again if the search has changed; a message if it has not begun."""
         files = [self._folder / NAME, *sorted((self._folder / "reports").glob("*"))]
         state = [(path.name, path.stat().st_size) for path in files if path.is_file()]
         with self._lock:
@@ -73,7 +74,7 @@ class LivePage(ThreadingHTTPServer):
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """Handler that answers clients with the token or, on a loopback address, with a local host name."""
+    """Handler of requests, which must have the token or, on a loopback address, a local host name."""
 
     server: LivePage
     server_version, sys_version = "hpo_envs", ""

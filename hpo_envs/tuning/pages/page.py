@@ -23,7 +23,7 @@ FEWEST, MOST = 8, 256
 
 
 def render(tuned: Any) -> str:
-    """The page of a search, as HTML."""
+    """Render the page of a search as HTML."""
     h, ended = tuned.header, [e for e in tuned if e.ended >= 0]
     good, failed = tuned.successes, [e for e in ended if e.rewards is None]
     lead = f"{count(len(ended), 'evaluation')} by {by(h)}, {count(len(failed), 'failure')}, {_time(tuned)}."
@@ -90,7 +90,7 @@ def _answer(tuned: Any) -> str:
 
 
 def _importance(tuned: Any) -> str:
-    """Importance of hyperparameters as fractions of the variance, with intervals."""
+    """Importance of hyperparameters as fractions of the variance, with intervals; a note with too few scores."""
     title, (configs, scores, axes) = "What mattered", tuned.configurations()
     if len(scores) < FEWEST or np.ptp(scores) == 0.0:
         return _section("importance", title, f"<p>It takes {FEWEST} successes with different scores to say.</p>")
@@ -162,7 +162,7 @@ def _running(tuned: Any) -> str:
 
 
 def _epoch(evaluation: Evaluation) -> int:
-    """Number of epochs that a configuration was trained for; 0 if the function does not train by epochs."""
+    """Return the last reported step of an evaluation, else the epoch of its action; 0 if it has neither."""
     if evaluation.curve:
         return int(evaluation.curve[-1][0])
     action = evaluation.action

@@ -20,7 +20,7 @@ UNITS = {"s": 1.0, "min": 60.0, "h": 3600.0, "days": 86400.0}
 
 
 def scores(tuned: Any, drawn: Drawn) -> str:
-    """Each objective by order of completion; two objectives against each other; learning curves."""
+    """Plot each objective by order of completion, two objectives against each other, and learning curves, as HTML."""
     ended = sorted((e for e in tuned if e.ended >= 0), key=lambda e: e.ended)
     x, notes, figures = [e.ended + 1 for e in ended], [*map(_note, ended)], ""
     names, goals = tuned.header["objectives"], tuned.header["goals"]
@@ -59,7 +59,7 @@ def scores(tuned: Any, drawn: Drawn) -> str:
 
 
 def configurations(tuned: Any, drawn: Drawn) -> str:
-    """Parallel coordinates, and a plot of the score against each hyperparameter."""
+    """Plot parallel coordinates, and the first objective against each hyperparameter, as HTML."""
     points, name, figures = tuned.stored[0], tuned.header["objectives"][0], ""
     ended = sorted((e for e in tuned if e.ended >= 0), key=lambda e: e.score)  # the best above the others
     every = np.array([points.row(e.config) for e in ended])
@@ -104,7 +104,7 @@ def configurations(tuned: Any, drawn: Drawn) -> str:
 
 
 def timeline(tuned: Any, drawn: Drawn) -> str:
-    """Bars of evaluations over time, in a row for each worker."""
+    """Plot evaluations as bars over time, one row per worker, as HTML; empty if none has a start time."""
     if not (timed := [e for e in tuned if e.started]):
         return ""
     first, longest = min(e.started for e in timed), max(e.seconds for e in timed)
@@ -127,7 +127,7 @@ def timeline(tuned: Any, drawn: Drawn) -> str:
 def _series(
     evaluations: Sequence[Evaluation], name: str, goal: str, far: bool = False
 ) -> dict[str, list[float | None]]:
-    """A score as points: complete, stopped early, infeasible, failed; outliers are moved to an edge unless `far`."""
+    """Return a score as series of points (complete, stopped early, ...), with outliers clipped unless `far`."""
     good = [e for e in evaluations if e.rewards is not None]
     scores = [e.metrics[name] for e in good]
     shown = dict(zip([e.number for e in good], scores if far else _shown(scores, goal), strict=True))
@@ -147,7 +147,7 @@ def _predicted(tuned: Any) -> Any:
 
 
 def _kind(e: Evaluation) -> str:
-    """The series of an evaluation."""
+    """Return the name of the series that an evaluation belongs to."""
     if e.ended < 0:
         return "running"
     if e.rewards is None:
@@ -156,7 +156,7 @@ def _kind(e: Evaluation) -> str:
 
 
 def _trainings(tuned: Any, drawn: Drawn) -> str:
-    """Learning curves of the evaluations that report after each epoch."""
+    """Plot the learning curves of evaluations with reports, as HTML; empty if there are none."""
     curves = [e for e in sorted(tuned.successes, key=lambda e: e.score) if e.curve]
     if not curves:
         return ""
@@ -170,7 +170,7 @@ def _trainings(tuned: Any, drawn: Drawn) -> str:
 
 
 def _shown(values: Sequence[float], goal: str) -> list[float]:
-    """Scores in which outliers at the bad end, which would hide the others, are moved to an edge."""
+    """Clip outliers at the bad end of scores, which would compress the others."""
     sign = 1.0 if goal == "max" else -1.0
     scores = sign * np.array(values)
     best, middle = float(scores.max()), float(np.median(scores))
