@@ -10,8 +10,7 @@ from typing import Any
 from hpo_envs.agents.base import lost
 from hpo_envs.agents.external.base import ExternalOptimizer
 from hpo_envs.agents.external.packages import package
-from hpo_envs.agents.problem import Problem
-from hpo_envs.agents.space import Axis, Space
+from hpo_envs.agents.problem import Axis, Problem, Space
 from hpo_envs.tables.checks import one_of
 
 METHODS = ("fast", "quality", "random_search")

@@ -13,8 +13,7 @@ from hpo_envs.agents.candidates import Candidates
 from hpo_envs.agents.external.lookup import look_up
 from hpo_envs.agents.external.packages import Generators
 from hpo_envs.agents.models import Floats
-from hpo_envs.agents.problem import Problem
-from hpo_envs.agents.space import Axis, Space
+from hpo_envs.agents.problem import Axis, Problem, Space
 
 
 class PendingSuggestions:

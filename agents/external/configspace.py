@@ -6,7 +6,7 @@ from typing import Any
 
 from hpo_envs.agents.external.packages import package
 from hpo_envs.agents.models import Floats
-from hpo_envs.agents.space import Space
+from hpo_envs.agents.problem import Space
 
 
 def configspace_of(space: Space, seed: int) -> Any:

@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.agents.models import Floats
-from hpo_envs.agents.space import Space
+from hpo_envs.agents.problem import Space
 
 LARGEST = 256
 """Largest number of candidates compared with a suggestion; of more, a random subset."""

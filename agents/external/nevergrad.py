@@ -13,8 +13,7 @@ import numpy as np
 from hpo_envs.agents.base import lost
 from hpo_envs.agents.external.base import ExternalOptimizer
 from hpo_envs.agents.external.packages import package
-from hpo_envs.agents.problem import Problem
-from hpo_envs.agents.space import Space
+from hpo_envs.agents.problem import Problem, Space
 from hpo_envs.tables.checks import one_of
 
 

@@ -13,8 +13,7 @@ import numpy.typing as npt
 from hpo_envs.agents.base import lost
 from hpo_envs.agents.external.base import ExternalOptimizer
 from hpo_envs.agents.external.packages import package
-from hpo_envs.agents.problem import Problem
-from hpo_envs.agents.space import Axis
+from hpo_envs.agents.problem import Axis, Problem
 from hpo_envs.tables.checks import one_of
 
 METRIC, RESOURCE = "loss", "resource"

@@ -13,7 +13,7 @@ from hpo_envs.agents.candidates import AFFORDABLE, CandidatePool
 from hpo_envs.agents.models import Floats, Indices
 from hpo_envs.agents.models.gp import kernels
 from hpo_envs.agents.models.gp.conditioning import FiniteGP, root
-from hpo_envs.agents.models.gp.estimate import KernelFit, KernelPrior, is_due
+from hpo_envs.agents.models.gp.kernels import KernelFit, KernelPrior, is_due
 from hpo_envs.agents.problem import Problem
 from hpo_envs.agents.search.posterior_search import PosteriorSearch
 from hpo_envs.tables.checks import one_of

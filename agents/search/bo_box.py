@@ -12,10 +12,9 @@ from hpo_envs.agents.base import Agent, Incumbent, lost, whole
 from hpo_envs.agents.models import Floats
 from hpo_envs.agents.models.acquisition import BEST, KernelAxes, expected_hypervolume_improvement, maximise
 from hpo_envs.agents.models.gp.box import BoxGP, Feasibility, Slope, cheapness, half_rank, summed
-from hpo_envs.agents.models.gp.estimate import KernelFit, is_due
+from hpo_envs.agents.models.gp.kernels import KernelFit, is_due
 from hpo_envs.agents.models.gp.tasks import Tasks
-from hpo_envs.agents.problem import Problem
-from hpo_envs.agents.space import MIDDLE, Axis, Space
+from hpo_envs.agents.problem import MIDDLE, Axis, Problem, Space
 
 ALWAYS = 150
 """Number of observations up to which each suggestion re-estimates the kernel; then, each tenth more does."""

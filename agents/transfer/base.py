@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hpo_envs.agents.models import Floats, Indices
-from hpo_envs.agents.models.gp.estimate import KernelFit, KernelPrior, is_due
+from hpo_envs.agents.models.gp.kernels import KernelFit, KernelPrior, is_due
 from hpo_envs.agents.models.gp.sources import normal_scores
 from hpo_envs.agents.models.source import Source
 from hpo_envs.agents.models.tree_ensembles import Splits

@@ -23,8 +23,7 @@ from hpo_envs.benchmarks.live import problems, study
 from hpo_envs.benchmarks.live.optimisers import make
 from hpo_envs.benchmarks.live.problems import Config, LiveProblem
 from hpo_envs.tables import screen
-from hpo_envs.tables.user.points import Points
-from hpo_envs.tables.user.space import space_of
+from hpo_envs.tables.user.space import Points, space_of
 
 CONSTRAINED_RESULTS = Path(__file__).with_name("constrained.csv")
 BUDGET = 40

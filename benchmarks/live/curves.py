@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.linear_model import SGDClassifier, SGDRegressor
 
 from hpo_envs.benchmarks.live.problems import Config, halves
-from hpo_envs.tables.user.points import Points
+from hpo_envs.tables.user.space import Points
 from hpo_envs.tuning.objective import Objective
 
 EPOCHS = 27

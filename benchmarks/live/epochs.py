@@ -18,15 +18,14 @@ from typing import Any
 import numpy as np
 
 from hpo_envs.agents.external.syne_tune import domain
-from hpo_envs.agents.space import Axis
+from hpo_envs.agents.problem import Axis
 from hpo_envs.benchmarks.live import study
 from hpo_envs.benchmarks.live.curves import EPOCHS, TRAININGS, CurveProblem
 from hpo_envs.benchmarks.live.optimisers import active_of, suggested
 from hpo_envs.benchmarks.live.problems import Config
 from hpo_envs.tables import screen
 from hpo_envs.tables.checks import extra_module
-from hpo_envs.tables.user.points import axes_of
-from hpo_envs.tables.user.space import space_of, to_configspace
+from hpo_envs.tables.user.space import axes_of, space_of, to_configspace
 from hpo_envs.tuning.trial import Trial
 from hpo_envs.tuning.tune import tune
 

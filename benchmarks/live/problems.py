@@ -24,7 +24,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import hpo_envs.families.registry  # noqa: F401  its import registers the ids
 from hpo_envs.tables.table import Hyperparameter
-from hpo_envs.tables.user.points import Points
+from hpo_envs.tables.user.space import Points
 
 Config = Mapping[str, Any]
 

@@ -24,8 +24,7 @@ from hpo_envs.benchmarks.live.optimisers import make
 from hpo_envs.benchmarks.live.problems import PROBLEMS, Config, LiveProblem
 from hpo_envs.tables import screen
 from hpo_envs.tables.files import atomic
-from hpo_envs.tables.user.points import Points
-from hpo_envs.tables.user.space import space_of
+from hpo_envs.tables.user.space import Points, space_of
 
 RESULTS = Path(__file__).with_name("results.csv")
 REFERENCES = Path(__file__).with_name("references.csv")

@@ -18,7 +18,7 @@ from hpo_envs.tables import Ints as Ints
 from hpo_envs.tables import frames
 from hpo_envs.tables.checks import nearest, one_of, shown
 from hpo_envs.tables.table import Hyperparameter, Metric, Table
-from hpo_envs.tables.user.points import POSITION, Points, axes_of
+from hpo_envs.tables.user.space import POSITION, Points, axes_of
 
 ActionKind = Literal["rows", "grid", "fidelity", "arms", "box", "graph"]
 Objectives = str | tuple[str, ...]
@@ -188,7 +188,7 @@ class Params:
 
     @cached_property
     def axes(self) -> tuple[dict[str, Any], ...]:
-        """A dict for each hyperparameter of actions, see `tables.user.points.axes_of`; empty if they have none.
+        """A dict for each hyperparameter of actions, see `tables.user.space.axes_of`; empty if they have none.
 
         If the tables differ in an axis, only what they share is kept, see `alike`.
         """
@@ -220,7 +220,7 @@ class Params:
 
 
 def alike(spaces: Sequence[tuple[Hyperparameter, ...]]) -> tuple[dict[str, Any], ...]:
-    """Axes that several spaces share, see `tables.user.points.axes_of`.
+    """Axes that several spaces share, see `tables.user.space.axes_of`.
 
     An axis whose natural values differ keeps only its coordinates; if these differ, too, it is empty: a real number.
     """

@@ -9,7 +9,7 @@ import numpy as np
 from hpo_envs.agents import Source
 from hpo_envs.core.engines.function.params import FunctionParams
 from hpo_envs.tables.table import Table, feature_matrix, is_number
-from hpo_envs.tables.user.points import Points
+from hpo_envs.tables.user.space import Points
 from hpo_envs.tuning.tuned import Tuned, load
 
 Known = tuple[Mapping[str, Any], Mapping[str, Any], float]

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from hpo_envs.agents.models.gp.box import PRIOR, BoxGP
-from hpo_envs.agents.models.gp.estimate import KernelFit, KernelPrior, Posteriors
+from hpo_envs.agents.models.gp.kernels import KernelFit, KernelPrior, Posteriors
+from hpo_envs.agents.problem import Axis
 from hpo_envs.agents.search.bo_box import BoxSpace
-from hpo_envs.agents.space import Axis
 from hpo_envs.tables.table import Hyperparameter
-from hpo_envs.tables.user.points import Points, axes_of
+from hpo_envs.tables.user.space import Points, axes_of
 from hpo_envs.tuning.record import Evaluation, decoded
 
 FINALISTS = 3

@@ -14,7 +14,7 @@ from hpo_envs.agents.models.pareto import pareto_front
 from hpo_envs.benchmarks.analysis.forest_importance import Dimension, varying
 from hpo_envs.benchmarks.plots import COLOURS, axes_of
 from hpo_envs.tables.files import atomic
-from hpo_envs.tables.user.points import Points
+from hpo_envs.tables.user.space import Points
 from hpo_envs.tuning.constraints import described
 from hpo_envs.tuning.recommendation import Recommendation, points_of, ranked
 from hpo_envs.tuning.record import Evaluation, SearchRecord, by

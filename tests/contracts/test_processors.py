@@ -56,7 +56,7 @@ ALLOWED = {
     "tables/user/deciding/definitions.py": "the decimal logarithm's ceiling",
     "tables/user/deciding/relations.py": "a likelihood, whose threshold is far from its round-off",
     "tables/user/deciding/scales.py": "likelihoods, whose thresholds are far from their round-off",
-    "tables/user/points.py": "Sobol points are whole numbers over a power of two",
+    "tables/user/space.py": "Sobol points are whole numbers over a power of two",
     "families/function/example.py": "the function of an example",
 }
 FOLDERS = ("tables/", "core/", "families/", "wrappers/")

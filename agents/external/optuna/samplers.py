@@ -15,8 +15,7 @@ from hpo_envs.agents.base import lost
 from hpo_envs.agents.external.base import ExternalOptimizer
 from hpo_envs.agents.external.packages import package
 from hpo_envs.agents.models import Floats
-from hpo_envs.agents.problem import Problem
-from hpo_envs.agents.space import MIDDLE, Axis
+from hpo_envs.agents.problem import MIDDLE, Axis, Problem
 from hpo_envs.tables.checks import one_of
 
 NEEDS = {"GPSampler": "torch", "CmaEsSampler": "cmaes"}

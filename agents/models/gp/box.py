@@ -7,8 +7,7 @@ import numpy as np
 
 from hpo_envs.agents.models import Floats
 from hpo_envs.agents.models.acquisition import BoxAxes, KernelAxes, log_expected_improvement
-from hpo_envs.agents.models.gp.estimate import KernelFit, KernelPrior
-from hpo_envs.agents.models.gp.kernels import square_distances, with_slope
+from hpo_envs.agents.models.gp.kernels import KernelFit, KernelPrior, square_distances, with_slope
 
 Slope = Callable[[Floats], tuple[Floats, Floats]]
 """Function of (n, d) points that returns (n,) values and their (n, r) gradient."""

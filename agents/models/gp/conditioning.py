@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from hpo_envs.agents.models import Floats, Indices
-from hpo_envs.agents.models.gp.estimate import KernelFit, KernelPrior
+from hpo_envs.agents.models.gp.kernels import KernelFit, KernelPrior
 
 ROOT_JITTER = 1e-8
 """Jitter of a prior covariance before its Cholesky factor is computed, relative to the largest variance: well above

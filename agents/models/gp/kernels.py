@@ -1,16 +1,36 @@
-"""Kernels (Matern 5/2, squared exponential), their slopes, and the shared kernel matrices of candidate sets."""
+"""Kernels (Matern 5/2, squared exponential), shared kernel matrices, and estimates: length-scales, noise, priors."""
+
+from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from hpo_envs.agents.models import Floats
+from hpo_envs.agents.models import Floats, Indices
+from hpo_envs.agents.models.lbfgsb import minimise_each
 
 KERNELS = ("matern52", "rbf")
 """Matern with nu = 5/2 and the squared exponential (Zhang and Duh 2020, section 6.1.1 and footnote 15)."""
 
 LARGEST_SHARED = 4000
 """Largest number of candidates whose whole kernel matrix (then 128 MB) is kept and shared."""
+
+Groups = Indices | None
+
+LENGTH_BOUNDS = (0.05, 30.0)
+"""Bounds of length-scales; features lie in [0, 1]."""
+
+NOISES = (1e-5, 1.0)
+"""Bounds of the noise variance relative to the amplitude. The lower one keeps the observed covariance far enough from
+singular, so no jitter is ever needed."""
+
+STEPS = 25
+"""Largest number of iterations of the optimizer in one estimate, which starts where the last one ended."""
+
+TOGETHER = 1 << 14
+"""Largest number of entries of all matrices that are inverted together: 128 kB an array, which stays in cache."""
 
 
 def square_distances(a: Floats, b: Floats) -> Floats:
@@ -59,3 +79,191 @@ def _gram(kernel: str, content: bytes, shape: tuple[int, int], length_scale: flo
     matrix = of_square_distances(kernel, square_distances(x, x))
     matrix.setflags(write=False)
     return matrix
+
+
+def is_due(t: int, estimated_at: int, growth: float) -> bool:
+    """Return whether the number of observations grew by this fraction, and at least by one, since the last estimate.
+
+    Args:
+        t: Current number of observations.
+        estimated_at: Number of observations at the last estimate; 0: there was none.
+        growth: Relative growth.
+    """
+    return t >= estimated_at + max(1, int(growth * estimated_at))
+
+
+@dataclass(frozen=True)
+class KernelFit:
+    """An estimated kernel.
+
+    Attributes:
+        kernel: `matern52` or `rbf`.
+        lengths: (d,) length-scales.
+        amplitude: Prior variance.
+        noise: Observation variance.
+        groups: (c,) index of the length-scale of each feature, ascending; None: one per feature.
+    """
+
+    kernel: str
+    lengths: Floats
+    amplitude: float
+    noise: float
+    groups: Groups = None
+
+    @property
+    def scales(self) -> Floats:
+        """(c,) length-scale of each feature."""
+        return self.lengths if self.groups is None else self.lengths[self.groups]
+
+    def covariance(self, a: Floats, b: Floats) -> Floats:
+        """(len(a), len(b)) prior covariance of two (rows, d) arrays of features."""
+        return self.amplitude * of_square_distances(self.kernel, square_distances(a / self.scales, b / self.scales))
+
+    @staticmethod
+    def estimate(
+        kernel: str, x: Floats, y: Floats, prior: KernelPrior, start: KernelFit | None, groups: Groups = None
+    ) -> KernelFit:
+        """Return the most probable kernel of (t, c) features and (t,) standardised observations.
+
+        Args:
+            kernel: `matern52` or `rbf`.
+            x: (t, c) features in [0, 1].
+            y: (t,) observations.
+            prior: Priors of the parameters.
+            start: An earlier estimate to start from; None: the prior's medians.
+            groups: (c,) index of the length-scale of each feature, see `KernelFit`.
+        """
+        return KernelFit.estimate_each(kernel, [(x, y, start)], prior, groups)[0]
+
+    @staticmethod
+    def estimate_each(
+        kernel: str, given: Sequence[tuple[Floats, Floats, KernelFit | None]], prior: KernelPrior, groups: Groups = None
+    ) -> list[KernelFit]:
+        """Return the result of `estimate` for each of several (x, y, start), up to three times faster."""
+        fits: dict[int, KernelFit] = {}
+        shapes: dict[tuple[int, ...], list[int]] = {}
+        for k, (x, _, _) in enumerate(given):
+            shapes.setdefault(x.shape, []).append(k)
+        for (t, _), alike in shapes.items():
+            size = max(1, TOGETHER // t**2)
+            for chunk in (alike[first : first + size] for first in range(0, len(alike), size)):
+                xs, ys, starts = zip(*(given[k] for k in chunk), strict=True)
+                found = _most_probable(Posteriors(kernel, np.stack(xs), np.stack(ys), prior, groups), starts, groups)
+                fits |= zip(chunk, found, strict=True)
+        return [fits[k] for k in range(len(given))]
+
+
+def _most_probable(posteriors: Posteriors, starts: Sequence[KernelFit | None], groups: Groups) -> list[KernelFit]:
+    first = [posteriors.center if s is None else np.log(np.append(s.lengths, s.noise / s.amplitude)) for s in starts]
+    low, high = np.log([*[LENGTH_BOUNDS] * (len(posteriors.center) - 1), NOISES]).T.copy()
+    found = minimise_each(posteriors.at, np.array(first), low, high, STEPS)
+    if stale := np.flatnonzero((found != posteriors.last).any(axis=1)).tolist():
+        posteriors.at(found[stale], stale)
+    fits = []
+    for point, amplitude in zip(found, posteriors.amplitudes.tolist(), strict=True):
+        lengths, noise = np.exp(point[:-1]), float(np.exp(point[-1]))
+        fits.append(KernelFit(posteriors.kernel, lengths, amplitude, amplitude * noise, groups))
+    return fits
+
+
+@dataclass(frozen=True)
+class KernelPrior:
+    """Prior of the parameters of a kernel, for standardised observations.
+
+    Attributes:
+        length: Median of the log-normal prior of each length-scale.
+        spread: Standard deviation of the logarithm of the length-scale.
+        noise: Median of the log-normal prior of the noise relative to the amplitude.
+        noise_spread: Standard deviation of the logarithm of the noise.
+        strength: Shape and scale of the inverse-gamma prior of the amplitude, whose logarithm has the mode 0.
+    """
+
+    length: float = 1.0
+    spread: float = 1.0
+    noise: float = 1e-2
+    noise_spread: float = 2.0
+    strength: float = 1.0
+
+
+class Posteriors:
+    """Negative log posterior densities of the log parameters, with the amplitudes maximised out, and their gradients.
+
+    With A = R + eta I, R the correlation and a the amplitude: (t/2 + c) log a + 1/2 log |A| + (y' A^-1 y / 2 + c) / a
+    and the priors of the log parameters; the best a is (y' A^-1 y / 2 + c) / (t/2 + c).
+
+    Args:
+        kernel: `matern52` or `rbf`.
+        x: (k, t, c) features of k problems.
+        y: (k, t) standardised observations.
+        prior: Priors of the parameters.
+        groups: (c,) index of the length-scale of each feature, ascending; None: one per feature, d = c.
+
+    Attributes:
+        center: (d + 1,) logarithms of the priors' medians, that of the noise last.
+        amplitudes: (k,) the best amplitudes at the log parameters evaluated last.
+        last: (k, d + 1) the log parameters evaluated last; NaN before.
+    """
+
+    def __init__(self, kernel: str, x: Floats, y: Floats, prior: KernelPrior, groups: Indices | None = None) -> None:
+        from scipy.linalg import lapack
+
+        self._factorise, self._invert = lapack.dpotrf, lapack.dpotri
+        k, t, _ = x.shape
+        columns = np.ascontiguousarray(x.transpose(0, 2, 1))
+        self.kernel, self.y, self.strength = kernel, y, prior.strength
+        squares = np.square(columns[:, :, :, None] - columns[:, :, None, :]).reshape(k, -1, t * t)
+        if groups is not None:
+            squares = np.add.reduceat(squares, np.searchsorted(groups, np.arange(groups[-1] + 1)), axis=1)
+        self.squares = list(squares)
+        d = squares.shape[1]
+        self.center = np.log(np.append(np.full(d, prior.length), prior.noise))
+        self.widths = np.append(np.full(d, prior.spread), prior.noise_spread)
+        self.amplitudes = np.ones(k)
+        self.last = np.full((k, d + 1), np.nan)
+
+    def at(self, log_parameters: Floats, which: Sequence[int]) -> tuple[Floats, Floats]:
+        """(m,) negative log densities of the problems `which` at (m, d + 1) log parameters, and (m, d + 1) gradients.
+
+        Sets their `amplitudes` and `last`.
+        """
+        m, t, c = len(which), self.y.shape[1], self.strength
+        some = which if m < len(self.y) else slice(None)
+        y = self.y[some]
+        weights = np.exp(-2.0 * log_parameters[:, :-1])
+        eta = np.exp(log_parameters[:, -1:])
+        r2 = np.empty((m, t * t))
+        for weight, i, row in zip(weights, which, r2, strict=True):
+            np.matmul(weight, self.squares[i], out=row)
+        # dR / dlog l_i = slope * squares_i / l_i^2.
+        correlation, slope = with_slope(self.kernel, r2)
+        inverse, diagonals = self._inverses(correlation.reshape(m, t, t), eta)
+        alpha = np.matmul(inverse, y[:, :, None])
+        amplitude = (np.matmul((0.5 * y)[:, None], alpha) + c) / (0.5 * t + c)
+        offset = (log_parameters - self.center) / self.widths
+        half = np.matmul((0.5 * offset)[:, None], offset[:, :, None])
+        values = ((0.5 * t + c) * np.log(amplitude) + np.log(diagonals).sum(axis=1)[:, None, None] + half).reshape(m)
+        outer = inverse - alpha * alpha.reshape(m, 1, t) / amplitude
+        flat = outer.reshape(m, t * t)
+        gradients = offset / self.widths
+        gradients[:, -1:] += 0.5 * eta * flat[:, :: t + 1].sum(axis=1, keepdims=True)
+        slope *= flat
+        products = np.empty_like(weights)
+        for product, i, row in zip(products, which, slope, strict=True):
+            np.matmul(self.squares[i], row, out=product)
+        gradients[:, :-1] += 0.5 * weights * products
+        self.amplitudes[some], self.last[some] = amplitude.reshape(m), log_parameters
+        return values, gradients
+
+    def _inverses(self, correlation: Floats, eta: Floats) -> tuple[Floats, Floats]:
+        """(m, t, t) inverses of correlations with (m, 1) noise, and (m, t) diagonals of their Cholesky factors."""
+        noisy = correlation.transpose(0, 2, 1).copy()  # LAPACK reads columns first, and writes where it reads
+        diagonals = noisy.reshape(len(noisy), -1)[:, :: noisy.shape[1] + 1]
+        diagonals += eta
+        for matrix in noisy:
+            self._factorise(matrix.T, lower=1, clean=1, overwrite_a=1)
+        factors = diagonals.copy()
+        for matrix in noisy:
+            self._invert(matrix.T, lower=1, overwrite_c=1)
+        inverse = noisy.transpose(0, 2, 1) + noisy
+        inverse.reshape(len(noisy), -1)[:, :: noisy.shape[1] + 1] = diagonals
+        return inverse, factors

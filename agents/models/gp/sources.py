@@ -5,7 +5,7 @@ import functools
 import numpy as np
 
 from hpo_envs.agents.models import Floats
-from hpo_envs.agents.models.gp.estimate import KernelFit, KernelPrior
+from hpo_envs.agents.models.gp.kernels import KernelFit, KernelPrior
 
 FITTED = 120
 """Largest number of observations from which length-scales are estimated."""

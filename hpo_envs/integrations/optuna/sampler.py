@@ -13,7 +13,7 @@ from hpo_envs.agents.base import Agent, whole
 from hpo_envs.agents.problem import Problem
 from hpo_envs.tables.checks import extra_module
 from hpo_envs.tables.table import Floats, Hyperparameter, feature_matrix
-from hpo_envs.tables.user.points import Points, axes_of
+from hpo_envs.tables.user.space import Points, axes_of
 
 optuna = extra_module("optuna", "optuna", "samplers")
 

@@ -11,7 +11,7 @@ from hpo_envs.tables import Ints, exact
 from hpo_envs.tables.checks import one_of
 from hpo_envs.tables.datasets.charhpo import ARCHITECTURES, SCHEDULERS, WARMUP_STEP, hyperparameters
 from hpo_envs.tables.table import Floats, Hyperparameter
-from hpo_envs.tables.user import points
+from hpo_envs.tables.user.space import raw_of, unit_of
 
 WARMUPS = 50_000
 """Number of values of `warmup_samples` (Table 2)."""
@@ -25,7 +25,7 @@ def natural(h: Hyperparameter, u: Floats) -> Floats:
     if h.kind == "int" and not h.values:
         out: Floats = h.low + WARMUP_STEP * np.minimum(np.floor(u * WARMUPS), WARMUPS - 1.0)
         return out
-    return points.raw_of(h, u)
+    return raw_of(h, u)
 
 
 @functools.cache
@@ -86,6 +86,6 @@ def action_of(space: tuple[Hyperparameter, ...], config: Mapping[str, Any]) -> n
         if h.name in config and active:
             raw = np.array([h.stored(config[h.name])])
             warmup = h.kind == "int" and not h.values
-            share = ((raw - h.low) // WARMUP_STEP + 0.5) / WARMUPS if warmup else points.unit_of(h, raw)
+            share = ((raw - h.low) // WARMUP_STEP + 0.5) / WARMUPS if warmup else unit_of(h, raw)
             action[j] = 2.0 * share.item() - 1.0
     return np.clip(action, -1.0, 1.0).astype(np.float32)

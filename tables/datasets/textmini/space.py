@@ -10,7 +10,7 @@ import numpy as np
 from hpo_envs.tables import draws
 from hpo_envs.tables.checks import one_of
 from hpo_envs.tables.table import Floats, Hyperparameter
-from hpo_envs.tables.user.points import Points
+from hpo_envs.tables.user.space import Points
 
 MODELS = ("joint", "crf", "neural", "tagger", "lstm", "transformer")
 """Model classes."""

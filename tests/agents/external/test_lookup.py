@@ -3,7 +3,7 @@
 import numpy as np
 
 from hpo_envs.agents.external.lookup import look_up
-from hpo_envs.agents.space import Axis, Space
+from hpo_envs.agents.problem import Axis, Space
 
 SPACE = Space([Axis(), Axis((0.25, 0.75), categorical=True)])
 

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from hpo_envs import agents
-from hpo_envs.agents.problem import Problem
-from hpo_envs.agents.space import Axis
+from hpo_envs.agents.problem import Axis, Problem
 from hpo_envs.benchmarks.runs import problem_of
 from tests.helpers import missing_extra
 

@@ -10,7 +10,7 @@ import pytest
 
 from hpo_envs import agents
 from hpo_envs.agents import AGENTS, Problem
-from hpo_envs.agents.space import Axis, Space
+from hpo_envs.agents.problem import Axis, Space
 from tests.helpers import missing_extra
 
 AXES = (

@@ -10,7 +10,7 @@ import pytest
 from hpo_envs.agents import Problem
 from hpo_envs.agents import candidates as pool
 from hpo_envs.agents.models.gp import kernels
-from hpo_envs.agents.models.gp.estimate import KernelPrior
+from hpo_envs.agents.models.gp.kernels import KernelPrior
 from hpo_envs.agents.search import bo
 from hpo_envs.agents.search.bo import BayesianOptimisation
 from tests.agents.helpers import solved

@@ -7,8 +7,7 @@ import pytest
 
 from hpo_envs.benchmarks.live import curves, epochs
 from hpo_envs.benchmarks.live.study import references
-from hpo_envs.tables.user.points import Points
-from hpo_envs.tables.user.space import space_of
+from hpo_envs.tables.user.space import Points, space_of
 
 BY_NAME = {p.name: p for p in curves.TRAININGS}
 PACKAGES = {

@@ -6,8 +6,7 @@ import pytest
 from hpo_envs.benchmarks.live import study
 from hpo_envs.benchmarks.live.optimisers import make
 from hpo_envs.benchmarks.live.problems import PROBLEMS
-from hpo_envs.tables.user.points import Points
-from hpo_envs.tables.user.space import space_of
+from hpo_envs.tables.user.space import Points, space_of
 
 BY_NAME = {p.name: p for p in PROBLEMS}
 

@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hpo_envs.agents.space import Axis, Space
+from hpo_envs.agents.problem import Axis, Space
 from hpo_envs.tables.table import Hyperparameter
-from hpo_envs.tables.user.points import Points, axes_of
-from hpo_envs.tables.user.space import space_of, to_configspace, to_plain
+from hpo_envs.tables.user.space import Points, axes_of, space_of, to_configspace, to_plain
 from hpo_envs.tuning.record import decoded, encoded
 from tests.helpers import rejects
 from tests.tables.user.helpers import PLAIN

@@ -27,8 +27,7 @@ from hpo_envs.core.params import Floats, Params, bounds_of, box, check_budget, c
 from hpo_envs.core.spaces import MaskedMultiDiscrete
 from hpo_envs.tables.checks import one_of, scalar, shown
 from hpo_envs.tables.table import Metric, Provenance, Table, searched
-from hpo_envs.tables.user.points import Points, axes_of
-from hpo_envs.tables.user.space import space_of
+from hpo_envs.tables.user.space import Points, axes_of, space_of
 
 CAP = 1e6
 """Bound of costs, and of scores without given bounds; values beyond it are clipped in observations."""

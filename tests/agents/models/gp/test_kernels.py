@@ -14,7 +14,7 @@ from hpo_envs.agents.candidates import Candidates
 from hpo_envs.agents.models import lbfgsb
 from hpo_envs.agents.models.gp import kernels
 from hpo_envs.agents.models.gp.conditioning import FiniteGP
-from hpo_envs.agents.models.gp.estimate import TOGETHER, KernelFit, KernelPrior, Posteriors, is_due
+from hpo_envs.agents.models.gp.kernels import TOGETHER, KernelFit, KernelPrior, Posteriors, is_due
 from hpo_envs.agents.problem import Problem
 from tests.agents.helpers import RNG, solved
 

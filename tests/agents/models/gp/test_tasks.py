@@ -5,8 +5,8 @@ import numpy as np
 from hpo_envs.agents.models.gp.box import BoxGP
 from hpo_envs.agents.models.gp.tasks import Tasks
 from hpo_envs.agents.models.source import Source
+from hpo_envs.agents.problem import Axis
 from hpo_envs.agents.search.bo_box import BoxSpace
-from hpo_envs.agents.space import Axis
 
 SPACE = BoxSpace((Axis(), Axis(values=(0.25, 0.75), categorical=True)))
 RNG = np.random.default_rng(5)
