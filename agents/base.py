@@ -198,7 +198,7 @@ def whole(name: str, value: Any, least: int) -> int:
         ValueError: The value is a bool, a string, or not a whole number >= `least`.
         TypeError: The value is not a number, such as None.
     """
-    if isinstance(value, (bool, str)) or int(value) != value or value < least:
+    if isinstance(value, (bool, str)) or value % 1 != 0 or value < least:
         raise ValueError(f"{name} must be an int >= {least}, got {value!r}")
     return int(value)
 

@@ -77,5 +77,9 @@ class RandomSearch(Agent):
         self._incumbent.note(action if self.problem.mutate is None else self._building[0], reward, info)
 
     def recommend(self) -> Any:
-        """Return the best evaluated action (of a grammar, a candidate's actions); at first, that of `ask`."""
-        return self.ask() if self._incumbent.best is None else self._incumbent.best[1]
+        """Return the best evaluated action (of a grammar, a candidate's actions); at first, that of the next `ask`."""
+        if self._incumbent.best is not None:
+            return self._incumbent.best[1]
+        twin = copy.deepcopy(self, {id(self.problem): self.problem})
+        action = twin.ask()
+        return action if self.problem.mutate is None else twin._building[0]

@@ -46,6 +46,7 @@ class Registration:
         slow: Kinds of problems on which a run takes more than a second of CPU time, so that studies plan fewer runs
             (`anywhere`, or see `slow`).
         most: Largest number of candidates that it accepts; infinite: any number.
+        objectives: Largest number of objectives, if it supports several.
         unseen: For an agent with trained weights, `module:function` that returns, for a problem and hyperparameters,
             whether the agent has weights that were not trained on the problem's languages.
         sources: Whether it learns from other tables and requires them, see `Problem.sources`.
@@ -64,6 +65,7 @@ class Registration:
     open: bool = False
     slow: tuple[str, ...] = ()
     most: float = math.inf
+    objectives: float = math.inf
     unseen: str | None = None
     sources: bool = False
     external: bool = False
@@ -96,10 +98,10 @@ CUBE = f"{GRID} box"
 """Kinds of problems that several agents support."""
 
 
-def _transfer(target: str, summary: str, objectives: bool = False, **kwargs: Any) -> Registration:
+def _transfer(target: str, summary: str, objectives: float = 1, **kwargs: Any) -> Registration:
     """Registration of an agent that learns from other tables."""
-    supports, slow = (f"{FEATURED} objectives", ("objectives",)) if objectives else (FEATURED, ())
-    return _entry(target, supports, summary, sources=True, slow=slow, kwargs=kwargs)
+    supports, slow = (f"{FEATURED} objectives", ("objectives",)) if objectives > 1 else (FEATURED, ())
+    return _entry(target, supports, summary, sources=True, slow=slow, kwargs=kwargs, objectives=objectives)
 
 
 def _external(
@@ -127,7 +129,7 @@ def _fixed_kernels() -> dict[str, Registration]:
             kwargs = {"kernel": kernel} | ({} if acquisition is None else {"acquisition": acquisition})
             slow = ("large",) if name == "graph-ei" else ()
             most = LARGEST_GRAPH if name.startswith("graph") else math.inf
-            made = _entry(target, supports, summary.format(kernel), kwargs=kwargs, slow=slow, most=most)
+            made = _entry(target, supports, summary.format(kernel), kwargs=kwargs, slow=slow, most=most, objectives=2)
             entries[f"{name}-{kernel}"] = made
             entries[f"{paper}_{letter}"] = dataclasses.replace(made, alias_of=f"{name}-{kernel}")
     return entries
@@ -137,7 +139,8 @@ AGENTS: dict[str, Registration] = {
     "random": _entry("random:RandomSearch", "rows levels grid box arms cells objectives box-objectives",
         "random search without replacement"),
     "box-bo": _entry("search.bo_box:BoxBayesianOptimisation", "box box-objectives",
-        "Gaussian process on a box: real, integer, categorical and conditional hyperparameters", slow=("box",)),
+        "Gaussian process on a box: real, integer, categorical and conditional hyperparameters", slow=("box",),
+        objectives=2),
     "tpe": _entry("external.optuna.rows:TPE", "box grid rows features levels",
         "tree-structured Parzen estimator of Optuna; on rows its densities at every candidate",
         needs=("optuna",), slow=("box",)),
@@ -158,10 +161,10 @@ AGENTS: dict[str, Registration] = {
     "track-and-stop": _entry("bandits.track_and_stop:TrackAndStop", "arms", "Track-and-Stop, optimal proportions"),
     "bo": _entry("search.bo:BayesianOptimisation", f"{GRID} objectives",
         "Gaussian-process optimisation with fitted length-scales, EI or EHVI",
-        kwargs={"fit": True}, slow=("objectives",)),
+        kwargs={"fit": True}, slow=("objectives",), objectives=2),
     "bo-spread": _entry("search.bo:BayesianOptimisation", f"{GRID} objectives",
         "bo started from two candidates in the middle; the best untrained one on few evaluations",
-        kwargs={"fit": True, "design": "spread", "initial": 2}, slow=("objectives",)),
+        kwargs={"fit": True, "design": "spread", "initial": 2}, slow=("objectives",), objectives=2),
     "bo-ucb": _entry("search.bo:BayesianOptimisation", GRID,
         "Gaussian process, fixed kernel, upper confidence bound", kwargs={"acquisition": "ucb"}),
     "bo-thompson": _entry("search.bo:BayesianOptimisation", GRID,
@@ -191,10 +194,11 @@ AGENTS: dict[str, Registration] = {
     "quantile-copula": _transfer("transfer.quantile:QuantileCopula",
         "Gaussian copula process around other tables' predictions"),
     "stacked-gp": _transfer("transfer.stacked:StackedGPAgent",
-        "Gaussian process with other tables in mean and kernel", True),
-    "warm-gp": _transfer("search.bo:BayesianOptimisation", "bo that begins with the best of other tables", True,
+        "Gaussian process with other tables in mean and kernel", 2),
+    "warm-gp": _transfer("search.bo:BayesianOptimisation", "bo that begins with the best of other tables", 2,
         fit=True, initial=4),
-    "tst-tpe": _transfer("transfer.task_tpe:TaskTPE", "Parzen estimator mixed over tasks by their similarity", True),
+    "tst-tpe": _transfer("transfer.task_tpe:TaskTPE", "Parzen estimator mixed over tasks by their similarity",
+        math.inf),
     "auto": _entry("transfer.auto:Auto", f"{CUBE} arms cells objectives box-objectives",
         "the agent that was best on problems of this kind; the default of tune", open=True,
         picks=("asha", "bo", "bo-spread", "box-bo", "freeze-thaw", "learned", "quantile-copula", "random",
@@ -296,15 +300,15 @@ def install(package: str) -> str:
 def fits(name: str, problem: Problem, /, **hyperparameters: Any) -> bool:
     """Return whether an agent can run on a problem.
 
-    The kind of the problem must be supported, its candidates not too many, a source must share a feature if the agent
-    needs sources, and of trained weights some must not have been trained on the problem.
+    The kind of the problem must be supported, its candidates and objectives not too many, a source must share a feature
+    if the agent needs sources, and of trained weights some must not have been trained on the problem.
 
     Raises:
         ValueError: The agent is unknown.
     """
     e = entry(name)
     candidates = 0 if problem.features is None else len(problem.features)
-    if not _supports(e.supports, problem) or candidates > e.most:
+    if not _supports(e.supports, problem) or candidates > e.most or problem.objectives > e.objectives:
         return False
     if e.sources and not any(s.shared(problem.feature_names)[0] for s in problem.sources):
         return False
@@ -323,17 +327,19 @@ def supported(agent: str, supports: Sequence[str], problem: Problem) -> bool:
 
 
 def _supports(supports: tuple[str, ...], problem: Problem) -> bool:
-    if problem.objectives > 1:
-        return ("box-objectives" if isinstance(problem.action_space, Box) else "objectives") in supports
     if problem.levels is not None:
-        return "levels" in supports
-    if problem.mutate is not None:
-        return "cells" in supports
-    if isinstance(problem.action_space, Box):
-        return "box" in supports
-    if isinstance(problem.action_space, Discrete):
-        return ("arms" if problem.features is None else "rows") in supports
-    return "grid" in supports
+        kind = "levels"
+    elif problem.mutate is not None:
+        kind = "cells"
+    elif isinstance(problem.action_space, Discrete):
+        kind = "arms" if problem.features is None else "rows"
+    else:
+        kind = "box" if isinstance(problem.action_space, Box) else "grid"
+    if problem.objectives == 1:
+        return kind in supports
+    # Agents for several objectives support rows, levels and grids without naming them.
+    wanted = {"box-objectives" if isinstance(problem.action_space, Box) else "objectives"}
+    return wanted | {kind} & {"arms", "cells"} <= {*supports}
 
 
 def factory(agent: str) -> Callable[..., Agent]:

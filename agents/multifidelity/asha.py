@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from hpo_envs.agents.base import lost
+from hpo_envs.agents.base import lost, positive
 from hpo_envs.agents.candidates import OnCandidates
 from hpo_envs.agents.multifidelity.hyperband import checkpointed, halvings
 from hpo_envs.agents.problem import Problem
@@ -44,7 +44,7 @@ class ASHA(OnCandidates):
         score: `"last"`, the reward at the rung's checkpoint, or `"best"`, the best up to it.
 
     Raises:
-        ValueError: The problem has no checkpoints, `eta` is not above 1, or `score` is unknown.
+        ValueError: The problem has no checkpoints, `eta` is not above 1, `minimum` not positive, or `score` unknown.
     """
 
     parallel = True
@@ -55,7 +55,7 @@ class ASHA(OnCandidates):
         super().__init__(problem, seed)
         rows = self.candidates = checkpointed(problem, eta, score)
         self.eta, self.score = float(eta), score
-        span = rows.maximum / (minimum or 1.0)
+        span = rows.maximum / (1.0 if minimum is None else positive("minimum", minimum))
         s = halvings(span, self.eta)
         resources = [rows.maximum / self.eta ** (s - k) for k in range(s + 1)]
         # Rungs that fall on one checkpoint are one rung.

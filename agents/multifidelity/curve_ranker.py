@@ -101,7 +101,7 @@ def unseen(languages: Sequence[str]) -> list[RankerWeights]:
     return sorted((w for w in shipped() if not w.languages & {*languages}), key=lambda w: -len(w.languages))
 
 
-def has_unseen(problem: Problem, seen: bool = False, **hyperparameters: Any) -> bool:
+def has_unseen(problem: Problem, /, seen: bool = False, **hyperparameters: Any) -> bool:
     """Return whether some weights were not trained on the problem's languages, or `seen` allows any."""
     return seen or bool(unseen(problem.held_out))
 

@@ -144,8 +144,9 @@ class RegularizedEvolution(Agent):
         if self._rows is None:
             changed = np.array(parent)
             sizes = self.problem.action_space.nvec  # type: ignore[attr-defined]
-            j = self.rng.choice(np.flatnonzero(sizes > 1))
-            changed[j] = (changed[j] + self.rng.integers(1, sizes[j])) % sizes[j]
+            if (several := np.flatnonzero(sizes > 1)).size:
+                j = self.rng.choice(several)
+                changed[j] = (changed[j] + self.rng.integers(1, sizes[j])) % sizes[j]
             return changed
         row: int = self._rows.row(parent)
         if self._x is None:

@@ -43,11 +43,11 @@ class Auto(Agent):
 
     The first row that applies is used; sources of 20 observations may have more. The numbers are normalised regret
     (`docs/statistics.md`) on the committed leaderboard. `learned` needs weights that were not trained on the problem's
-    languages; without them, the next row applies. A box with more than two objectives gets `random`. On `CellMini-v0`
-    `bo-spread` has 0.448, worse than `graph-ei-matern52` with 0.271. `learned-policy`, which was trained on tables of
-    other languages, is not selected: without sources it has 0.083 on CharHPO, 0.148 on NMTHPO. The table was fitted to
-    all of these environments: it is a summary, not a forecast. Agents of other packages are not selected, so that
-    nothing depends on the installed packages.
+    languages; without them, the next row applies. More than two objectives, or two of arms, get `random`. On
+    `CellMini-v0` `bo-spread` has 0.448, worse than `graph-ei-matern52` with 0.271. `learned-policy`, which was trained
+    on tables of other languages, is not selected: without sources it has 0.083 on CharHPO, 0.148 on NMTHPO. The table
+    was fitted to all of these environments: it is a summary, not a forecast. Agents of other packages are not selected,
+    so that nothing depends on the installed packages.
 
     Formula:
         agent = first row of the table that applies
@@ -83,15 +83,18 @@ def chosen(problem: Problem, late: bool = False) -> str:
         problem: The problem.
         late: See `Auto`.
     """
-    if problem.levels is not None:
-        if problem.objectives == 1 and any(s.curves is not None for s in problem.sources):
+    arms = problem.features is None and problem.mutate is None and isinstance(problem.action_space, Discrete)
+    if problem.objectives > 2 or (problem.objectives == 2 and arms):
+        return "random"
+    if problem.levels is not None and problem.objectives == 1:
+        if any(s.curves is not None for s in problem.sources):
             return "freeze-thaw"
-        return "freeze-thaw" if problem.rows >= FEW_ROWS and problem.objectives == 1 and not late else "asha"
+        return "freeze-thaw" if problem.rows >= FEW_ROWS and not late else "asha"
     if problem.mutate is not None:
         return "regularized-evolution"
     if isinstance(problem.action_space, Box):
-        return "box-bo" if problem.objectives <= 2 else "random"
-    if problem.features is None and isinstance(problem.action_space, Discrete):
+        return "box-bo"
+    if arms:
         return "ttts" if late or problem.budget is None else "sh"
     sources = [s for s in problem.sources if s.shared(problem.feature_names)[0]]
     large = [s for s in sources if len(s.rewards) >= OBSERVED]

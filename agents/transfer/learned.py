@@ -171,29 +171,34 @@ def chosen(known: Sequence[W], excluded: Iterable[str], name: str | None = None)
     Raises:
         ValueError: There are no such weights.
     """
-    asked = [w for w in known if name in (None, w.name)]
-    if not asked:
-        raise ValueError(f"weights must be one of {', '.join(w.name for w in known)}, got {name!r}")
-    free = unseen(asked, excluded)
+    free = unseen(known, excluded, name)
     if not free:
+        names = ", ".join(w.name for w in known if name in (None, w.name))
         raise ValueError(
-            f"seen must be True on tables of {', '.join(excluded)}, as weights {', '.join(w.name for w in asked)} were "
-            "trained on one of these languages, got False"
+            f"seen must be True on tables of {', '.join(excluded)}, as weights {names} were trained on one of these "
+            "languages, got False"
         )
     return max(free, key=lambda w: len(w.languages))
 
 
-def unseen(known: Sequence[W], excluded: Iterable[str]) -> list[W]:
-    """The weights trained on none of the excluded languages."""
-    return [w for w in known if not w.languages & {*excluded}]
+def unseen(known: Sequence[W], excluded: Iterable[str], name: str | None = None) -> list[W]:
+    """The weights trained on none of the excluded languages; with a name, only those of this name.
+
+    Raises:
+        ValueError: No weights have the name.
+    """
+    named = [w for w in known if name in (None, w.name)]
+    if not named:
+        raise ValueError(f"weights must be one of {', '.join(w.name for w in known)}, got {name!r}")
+    return [w for w in named if not w.languages & {*excluded}]
 
 
-def has_unseen(problem: Problem, **hyperparameters: Any) -> bool:
+def has_unseen(problem: Problem, /, **hyperparameters: Any) -> bool:
     """Return whether weights for a problem exist: not trained on its languages, allowed by `seen`, or not needed."""
     given = hyperparameters.get
     if not problem.sources or given("seen") or not given("trained", True):
         return True
-    return bool(unseen(shipped(), problem.held_out))
+    return bool(unseen(shipped(), problem.held_out, given("weights")))
 
 
 @functools.cache

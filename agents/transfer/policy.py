@@ -180,21 +180,22 @@ def unfit(problem: Problem, used: PolicyWeights) -> str | None:
     return None
 
 
-def has_unseen(problem: Problem, seen: bool = False, file: str | None = None, **hyperparameters: Any) -> bool:
+def has_unseen(problem: Problem, /, seen: bool = False, file: str | None = None, **hyperparameters: Any) -> bool:
     """Return whether there are weights that may be used on a problem."""
-    return bool(unseen(known(file), () if seen else problem.held_out))
+    trained = known(file, hyperparameters.get("sha256"))
+    return bool(unseen(trained, () if seen else problem.held_out, hyperparameters.get("weights")))
 
 
-def fits(problem: Problem, *, seen: bool = False, **hyperparameters: Any) -> bool:
+def fits(problem: Problem, /, *, seen: bool = False, **hyperparameters: Any) -> bool:
     """Return whether the policy of a file, or the shipped one, can run on a problem."""
     finite = problem.features is not None and problem.objectives == 1
-    if not finite or not has_unseen(problem, seen, hyperparameters.get("file")):
+    if not finite or not has_unseen(problem, seen, **hyperparameters):
         return False
     weights = known(hyperparameters.get("file"), hyperparameters.get("sha256"))
     excluded = () if seen else problem.held_out
     return unfit(problem, chosen(weights, excluded, hyperparameters.get("weights"))) is None
 
 
-def has_unseen_context(problem: Problem, **hyperparameters: Any) -> bool:
+def has_unseen_context(problem: Problem, /, file: str | None = None, **hyperparameters: Any) -> bool:
     """Return whether there are weights of `InContext` that may be used on a problem."""
-    return has_unseen(problem, **{"file": str(IN_CONTEXT)} | hyperparameters)
+    return has_unseen(problem, file=file or str(IN_CONTEXT), **hyperparameters)

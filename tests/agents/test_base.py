@@ -7,7 +7,7 @@ import gymnasium as gym
 import pytest
 
 from hpo_envs.agents import Problem
-from hpo_envs.agents.base import Planned, positive
+from hpo_envs.agents.base import Planned, positive, whole
 
 
 class Twice(Planned):
@@ -43,3 +43,10 @@ def test_numbers_that_are_not_positive_are_rejected(value: float) -> None:
     assert positive("noise", 2) == 2.0
     with pytest.raises(ValueError, match=f"noise must be a finite number > 0, got {value}"):
         positive("noise", value)
+
+
+@pytest.mark.parametrize("value", [0, 2.5, "3", True, float("nan"), float("inf"), -float("inf")])
+def test_numbers_that_are_not_whole_are_rejected(value: Any) -> None:
+    assert (whole("batch", 2.0, 1), whole("batch", 10**400, 1)) == (2, 10**400)
+    with pytest.raises(ValueError, match=f"batch must be an int >= 1, got {value!r}"):
+        whole("batch", value, 1)

@@ -89,3 +89,14 @@ def test_resource_is_checkpoint_of_full_training() -> None:
     for name in ("random", "regularized-evolution", "smac-like"):
         trail = play(name, make(), 0, 5, resource=10)[1]
         assert {level for (_, level), _, _ in trail} == {9}
+
+
+CELLS = Problem(gym.spaces.Discrete(10), mutate=lambda _, rng: rng.integers(10, size=3))
+
+
+@pytest.mark.parametrize("problem", [ROWS, PAIRS, GRID, Problem(gym.spaces.Box(0, 1, (2,))), CELLS])
+def test_early_recommendation_of_random_search_is_next_candidate_and_changes_nothing(problem: Problem) -> None:
+    one, two = (agents.make("random", problem, 0) for _ in range(2))
+    early, asked = [one.recommend(), one.recommend()], [one.ask() for _ in range(3)]
+    assert np.array_equal(asked, [two.ask() for _ in range(3)])
+    assert np.array_equal(early, [asked if problem is CELLS else asked[0]] * 2)

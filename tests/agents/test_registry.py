@@ -72,3 +72,24 @@ def test_example_of_docstring_runs_the_agent(target: str) -> None:
     assert {run.header["agent"] for run in found["runs"]} <= named.keys()
     assert all(len(run.rewards) for run in found["runs"])
     assert eval(lines[-1], found) is not None
+
+
+@pytest.mark.parametrize("objectives", [2, 3])
+@pytest.mark.parametrize("kind", ["rows", "levels", "grid", "box", "arms"])
+def test_agents_that_fit_several_objectives_run_on_them(kind: str, objectives: int) -> None:
+    x, d = np.random.default_rng(0).random((30, 2)), gym.spaces.Discrete
+    features = {} if kind in ("grid", "box", "arms") else {"features": x, "feature_names": ("a", "b")}
+    spaces = {"grid": gym.spaces.MultiDiscrete([4, 5]), "box": gym.spaces.Box(0, 1, (2,)), "arms": d(5), "rows": d(30)}
+    space, levels = spaces.get(kind, gym.spaces.MultiDiscrete([30, 3])), np.array([1.0, 2, 4])
+    if features:
+        features["sources"] = (agents.Source("other", x, np.tile(x[:, :1], objectives), np.ones(30)),)
+    problem = agents.Problem(
+        space, objectives=objectives, budget=9, levels=levels if kind == "levels" else None, **features
+    )
+    fit = [n for n, e in agents.AGENTS.items() if e.extra is None and agents.fits(n, problem)]
+    assert {"random", "auto"} <= {*fit}
+    for name in fit:
+        agent = agents.make(name, problem, 0)
+        for k in range(6):
+            agent.tell(agent.ask(), np.arange(objectives) - k % 4, {"status": "ok", "cost": 1.0})
+        assert agent.recommend() in space, name

@@ -104,6 +104,7 @@ def test_halving_ranks_by_the_last_or_the_best_score() -> None:
         ("hyperband", {"eta": 1}, "eta must be > 1, got 1"),
         ("hyperband", {"score": "first"}, "score must be one of last, best, got 'first'"),
         ("asha", {"eta": 0.5}, "eta must be > 1, got 0.5"),
+        ("asha", {"minimum": 0}, "minimum must be a finite number > 0, got 0"),
         ("regularized-evolution", {"sample": 30}, "sample must be between 1 and population=20, got 30"),
         ("regularized-evolution", {"metric": "l1"}, "metric must be one of cosine, euclidean, got 'l1'"),
         ("bagged-trees", {"initial": 0}, "initial must be an int >= 1, got 0"),

@@ -56,6 +56,13 @@ def test_evolution_follows_the_grammar() -> None:
     assert None not in calls[5:]
 
 
+@pytest.mark.parametrize("sizes", [[1, 1], [1, 3]])
+def test_evolution_on_grid_of_single_values(sizes: list[int]) -> None:
+    agent = agents.make("regularized-evolution", Problem(gym.spaces.MultiDiscrete(sizes)), 0, population=2)
+    actions = helpers.play(agent, lambda action: float(np.sum(action)), 20)
+    assert {tuple(a) for a in actions} == {(0, k) for k in range(sizes[1])}
+
+
 def test_evolution_builds_a_member_action_by_action() -> None:
     """With members of three actions, only the step that completes one is an evaluation."""
 

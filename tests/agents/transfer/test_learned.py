@@ -11,7 +11,7 @@ from hpo_envs import agents
 from hpo_envs.agents import Problem
 from hpo_envs.agents.problem import Source
 from hpo_envs.agents.random import RandomSearch
-from hpo_envs.agents.transfer import learned
+from hpo_envs.agents.transfer import learned, policy
 from hpo_envs.benchmarks.comparison.scored import agent_of
 from hpo_envs.benchmarks.runs import run
 from hpo_envs.families.registry import FAMILIES, held_out_of
@@ -102,6 +102,16 @@ def test_weights_have_not_seen_languages_of_problem() -> None:
     assert agents.fits("learned", problem, seen=True)
     assert agents.make("learned", problem, 0, seen=True).trained_on < every
     assert agents.fits("learned", replace(problem, sources=()))
+
+
+@pytest.mark.parametrize("name", ["learned", "learned-policy", "in-context"])
+def test_weights_of_a_name_fit_where_they_have_seen_no_language(name: str) -> None:
+    known = learned.shipped() if name != "in-context" else policy.known(str(policy.IN_CONTEXT))
+    for w in known:
+        for language in sorted({language for other in known for language in other.languages}):
+            problem, _ = related(excluded=(language,))
+            assert agents.fits(name, problem, weights=w.name, file=None) == (language not in w.languages)
+    rejects("weights must be one of .*, got 'bert'", agents.fits, name, related()[0], weights="bert")
 
 
 def test_shipped_weights_are_small_and_whole() -> None:
