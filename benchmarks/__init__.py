@@ -6,7 +6,7 @@ from typing import Any
 from hpo_envs.benchmarks.runs import Run, Runs, problem_of, run
 
 _LATER = {"Comparison": "hpo_envs.benchmarks.comparison.comparison"}
-"""Names that are imported on first use: runs need none of their modules."""
+"""Modules of the names that are imported on first access, because runs do not need them."""
 
 __all__ = ["Comparison", "Run", "Runs", "problem_of", "run"]
 

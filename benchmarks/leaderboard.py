@@ -35,17 +35,18 @@ from hpo_envs.tables.files import atomic
 SUMMARY = Path(__file__).with_name("leaderboard.json.gz")
 
 BESIDE = ("random", "bo", "bo-spread", "freeze-thaw", "asha", "hyperband")
-"""Agents of the transfer track that need no other tables: the baselines of those that do."""
+"""Agents of the transfer track that need no source tasks: baselines of the agents that need them."""
 
 TRAINED = "learned-policy"
-"""The agent with trained weights that is also ranked without other tables."""
+"""The agent with trained weights that is also ranked without source tasks."""
 
 
 def environments(only: Sequence[str] = ()) -> list[list[Environment]]:
-    """Return the environments of all ids with installed tables, except ids of users' tables.
+    """Return the environments of all ids, except ids of users' tables.
 
-    The first list has the first arguments of each family, the second the second arguments of those that have them, and
-    so on. `only` are families or ids, with wildcards, case-insensitive; all if empty.
+    Ids whose tables are not installed cause a warning and are left out. The first list has the first arguments of each
+    family, the second the second arguments of those that have them, and so on. `only` are families or ids, with
+    wildcards, case-insensitive; all if empty.
 
     Raises:
         ValueError: An entry matches no family or id.
@@ -76,10 +77,10 @@ def environments(only: Sequence[str] = ()) -> list[list[Environment]]:
 def studies(seeds: int, only: Sequence[str] = (), others: Sequence[str] = ()) -> list[tuple[str, Study]]:
     """The studies of the leaderboard, and the name of the folder of each: "" is the common folder.
 
-    Every seed is a replication; agents that take more than a second per run have fewer. Agents that learn from other
-    tables have a separate study with these. `only` is that of `environments`; `others` are external agents: registered
-    ones, which have a separate study, as their packages may be missing; or `module:factory` or `policy:FILE`, each of
-    which runs in a separate process.
+    Every seed is a replication; agents that take more than a second per run have fewer. Agents that learn from
+    source tasks have a separate study with these. `only` is that of `environments`; `others` are external agents:
+    registered ones, which have a separate study, as their packages may be missing; or `module:factory` or
+    `policy:FILE`, each of which runs in a separate process.
 
     Raises:
         ValueError: See `environments`; or an entry of `others` is an agent of the suite.
@@ -105,7 +106,7 @@ def studies(seeds: int, only: Sequence[str] = (), others: Sequence[str] = ()) ->
 
 
 def with_sources(envs: Sequence[Environment]) -> list[Environment]:
-    """Those environments whose family has source tasks, with `transfer` set."""
+    """Return copies of the environments that have source tasks, with `transfer` set."""
     found = []
     for e in (dataclasses.replace(e, transfer=transfer.FAMILY) for e in envs):
         with contextlib.suppress(ValueError):  # no split by language, or no table is left
@@ -115,9 +116,9 @@ def with_sources(envs: Sequence[Environment]) -> list[Environment]:
 
 
 def unseen(agent: Entrant, envs: Sequence[Environment]) -> list[Environment]:
-    """Environments without train/test overlap for an agent.
+    """Return the environments that an agent supports, leaving out kinds in which any has train/test overlap.
 
-    An agent that runs on only some environments of a kind would split them into two rankings.
+    An agent that runs on only some environments of a kind would split the kind into two rankings.
     """
     found, spoiled = [], set()
     for e in envs:
@@ -143,7 +144,7 @@ def run_all(folder: Path, planned: Sequence[tuple[str, Study]], jobs: int) -> in
 
 
 def _thin(panel: Mapping[str, Any], bands: int, points: int = 20) -> dict[str, Any]:
-    """A panel with fewer points: means, and `bands` of their bounds, which take most of the file."""
+    """Return a panel with at most `points` points per curve: the means, and the first `bands` of their bounds."""
     many = len(panel["x"])
     keep = sorted({round(i * (many - 1) / (points - 1)) for i in range(points)})
     agents = {a: [[line[i] for i in keep] for line in lines[: 1 + bands]] for a, lines in panel["agents"].items()}
@@ -163,7 +164,7 @@ def thinned(found: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def seconds_of(header: Mapping[str, Any]) -> float | None:
-    """CPU seconds of a suggestion and its evaluation, in the second of two runs.
+    """Return the mean CPU seconds of a suggestion and its evaluation in the second of two runs.
 
     None for isolated and unregistered agents, and for missing packages.
     """
@@ -180,7 +181,7 @@ def seconds_of(header: Mapping[str, Any]) -> float | None:
 
 
 def without_doubles(found: dict[str, Any]) -> dict[str, Any]:
-    """The summary without agents that equal random search within a track's budget, except random search itself."""
+    """Move agents that equal `random`, but not itself, from each track's `ranking` to `doubles`; return the summary."""
     for t in found["tracks"]:
         t["doubles"] = [
             r["agent"] for r in t["ranking"] if r["random"] == len(t["environments"]) and r["agent"] != "random"

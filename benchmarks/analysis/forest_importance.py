@@ -17,7 +17,7 @@ import numpy.typing as npt
 from hpo_envs.tables.table import Floats, Hyperparameter, Table
 
 TREES, RESAMPLES = 64, 20
-"""Number of trees in a forest, and of forests for an interval."""
+"""Default number of trees in a forest, and number of forests for bootstrap intervals."""
 
 UNRELIABLE = 0.2
 """Out-of-bag R2 up to which importances count as unreliable."""
@@ -35,7 +35,7 @@ class Dimension:
     labels: tuple[str, ...] = ()  # of `values`; empty: the values themselves
 
     def cells(self, thresholds: Floats) -> tuple[Floats, Floats]:
-        """The values, or the midpoints of a range's intervals between a tree's thresholds; and their weights."""
+        """Return the values, or the midpoints of a range's intervals between thresholds; and weights that sum to 1."""
         if self.values:
             return np.array(self.values), np.full(len(self.values), 1.0 / len(self.values))
         inside = thresholds[(thresholds > self.low) & (thresholds < self.high)]
@@ -52,7 +52,7 @@ class ForestImportance:
     pairs: Floats  # (d, d) symmetric: each pairwise interaction beyond the main effects; diagonal 0
     main_std: Floats  # (d,) standard deviation of `main` over trees
     marginals: tuple[tuple[Floats, Floats, Floats], ...]
-    """For each hyperparameter its points, and the mean and deviation over trees of the marginal prediction."""
+    """Per hyperparameter: its points, and the mean and standard deviation over trees of the marginal prediction."""
     score: float  # out-of-bag R2 of the forest; NaN below 16 trees
 
     @property
@@ -90,10 +90,10 @@ def boxes(tree: Any, d: int) -> tuple[Floats, Floats, Floats]:
 def decompose(
     values: Floats, low: Floats, high: Floats, axes: Sequence[Dimension]
 ) -> tuple[Floats, Floats, float, list[tuple[Floats, Floats]]]:
-    """Variances of one tree over the space: exact sums over its leaves, as `boxes` returns them.
+    """Decompose the variance of one tree over the space, exactly, from its leaves as `boxes` returns them.
 
-    Returned are the (d,) variance of each main effect, (d, d) of each pairwise interaction, the total variance, and for
-    each axis its points and the mean over all other axes at each.
+    Returns the (d,) variances of the main effects, the (d, d) variances of the pairwise interactions, the total
+    variance, and for each axis its points and, at each point, the mean over all other axes.
     """
     d = len(axes)
     parts = [axis.cells(high[:, i]) for i, axis in enumerate(axes)]
@@ -186,7 +186,7 @@ def intervals(configs: Floats, scores: Floats, axes: Sequence[Dimension]) -> Flo
 
 
 def of_table(table: Table, metric: str) -> tuple[Floats, Floats, list[Dimension]]:
-    """Configurations, scores (higher is better) and axes of a table; rows without the metric are left out.
+    """Return configurations, scores (higher is better) and axes of a table, without rows that lack the metric.
 
     An unknown metric, or a table in which nothing varies, raises a `ValueError`.
     """
@@ -197,7 +197,7 @@ def of_table(table: Table, metric: str) -> tuple[Floats, Floats, list[Dimension]
 
 
 def space_of(table: Table) -> tuple[Floats, list[Dimension]]:
-    """The varying hyperparameters of all rows, or the features of a table without hyperparameters; and their axes.
+    """Return the varying hyperparameters, or varying features of a table without hyperparameters, and their axes.
 
     Raises:
         ValueError: The table has neither, or none that varies.
@@ -220,7 +220,7 @@ def varying(space: Sequence[Hyperparameter], raw: Floats) -> tuple[Floats, list[
 
 
 def axes_of(configs: Floats, names: Sequence[str], whole: bool) -> list[Dimension]:
-    """Axes of actions that are not rows: the observed values if `whole`, else their range; `x1`, ... without names."""
+    """Return axes of actions that are not rows: observed values if `whole`, else ranges; default names: `x1`, ..."""
     d = configs.shape[1]
     names = names if len(names) == d else [f"x{i + 1}" for i in range(d)]
     if whole:
@@ -245,7 +245,7 @@ def numbers(h: Hyperparameter, raw: Floats) -> Floats:
 
 
 def _over_trees(axis: Dimension, found: Sequence[tuple[Floats, Floats]]) -> tuple[Floats, Floats, Floats]:
-    """Points, mean and deviation over trees of a marginal; ranges are evaluated at 51 points."""
+    """Points, mean and standard deviation over trees of a marginal; ranges are evaluated at 51 points."""
     points = np.array(axis.values) if axis.values else np.linspace(axis.low, axis.high, 51)
     rows = [means[np.abs(at[None, :] - points[:, None]).argmin(axis=1)] for at, means in found]
     return points, np.mean(rows, axis=0), np.std(rows, axis=0)

@@ -53,8 +53,8 @@ def fixed_tasks(differences: npt.ArrayLike) -> Estimate:
     """Intervals on fixed tasks: t with Welch and Satterthwaite's degrees of freedom, or Hall's t if that is wider.
 
     With d_es the differences of environment e (mean m_e, variance s_e^2, n_e seeds): V = sum_e s_e^2 / n_e / E^2. The
-    variance is at least that of the seeds' means over all environments, which is larger if a seed has similar luck on
-    all of them. Hall (1992) transforms t by its skewness, in closed form both ways.
+    variance is at least that of the seeds' means over all environments, which is larger if a seed's differences are
+    correlated across them. Hall (1992) transforms t by its skewness; the inverse has a closed form, too.
 
     Args:
         differences: (..., environments, seeds) differences, or scores of one agent.
@@ -134,7 +134,7 @@ def interval(scores: npt.ArrayLike, own: Estimate | None = None, bounds: tuple[f
 
 
 def bands(rows: Sequence[Floats]) -> list[Any]:
-    """`interval` of the (seeds, points) curves of each environment, computed in parts if there are many scores."""
+    """Return `interval` at each point of (seeds, points) curves, one array per environment, computed in batches."""
     points = rows[0].shape[1]
     split = np.array_split(np.arange(points), min(-(-sum(r.size for r in rows) // AT_ONCE), points))
     parts = [interval(padded([r[:, some] for r in rows])) for some in split]
@@ -182,7 +182,7 @@ def _weights(environments: int, groups: Sequence[Any] | None) -> Floats:
 
 
 def _blocks(d: Floats, weights: Floats) -> tuple[Floats, Floats]:
-    """Variance of the weighted mean over seeds run on every environment, and its degrees of freedom."""
+    """Variance of the weighted mean over seeds run on every environment (0 below two), and its degrees of freedom."""
     per_seed = np.einsum("...es,e->...s", d, weights)  # NaN where some environment lacks the seed
     shared = np.isfinite(per_seed)
     count = shared.sum(axis=-1)

@@ -1,7 +1,7 @@
-"""Normalised regret of runs: incumbents, noisy rewards, several objectives, budget means, when the best is found.
+"""Normalised regret of runs: incumbents, noisy rewards, several objectives, budget means, running times.
 
 The regret of a run after an evaluation is 0 if the best configuration of the environment was found, and 1 if nothing
-better than the median configuration was:
+better than the median configuration was found:
 
     (best - incumbent) / (best - reference), clipped to [0, 1].
 
@@ -18,7 +18,7 @@ the score of a run.
 
 If the best *is* the median, regret is 0/0: such runs are `flat`, and excluded from averages. If no scale is known, a
 score is minus the incumbent: raw, lower is better, and comparable on one environment only. With several objectives it
-is minus the largest sum of their rewards so far, the criterion of `Tuned.best`, too.
+is minus the largest sum of their rewards so far, which is also the criterion of `Tuned.best`.
 """
 
 from __future__ import annotations
@@ -43,18 +43,18 @@ TARGETS = np.concatenate([np.logspace(0, -2, 21)[1:], [0.0]])
 """Targets of running times: 20 regrets from 0.79 to 0.01, evenly spaced in the logarithm, and 0."""
 
 SHARES = np.linspace(0.0, 1.0, 101)[1:]
-"""Shares of the budget at which regret is read where costs are not evaluations."""
+"""Fractions of the budget over which regret is averaged if the cost is not evaluations."""
 
 
 def after(run: Recorded, most: float = 1.0) -> Floats:
-    """(k,) regret after each evaluation; it can increase only if rewards are noisy.
+    """Return the (k,) regret after each evaluation, or raw scores without a scale; it increases only with noise.
 
     Args:
         run: The run.
         most: Upper limit of the regret with one objective.
 
     Raises:
-        ValueError: The run has no scale, or has a scale and more than two objectives.
+        ValueError: The header lacks a scale, or the scale is known and there are more than two objectives.
     """
     scale = of_header(run.header)
     if run.rewards.ndim == 2:
@@ -89,7 +89,7 @@ def of_rows(rewards: Floats) -> Floats:
 
 
 def final(run: Recorded, regret: Floats) -> float:
-    """Final regret; with one noisy objective that of the recommendation, if there is one.
+    """Return the final regret; with one noisy objective, that of the recommendation if its true reward is known.
 
     Args:
         run: The run.
@@ -101,7 +101,7 @@ def final(run: Recorded, regret: Floats) -> float:
 
 
 def raw(run: Recorded) -> bool:
-    """Return whether no scale is known, so that scores are minus the rewards."""
+    """Return whether no scale is known, so that scores are minus the incumbents."""
     return bool(scale_of(run.header)["source"] == "none")
 
 

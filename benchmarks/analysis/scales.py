@@ -100,7 +100,7 @@ class Scales:
         return self._named("reference", *found) if found else self._named("none", nothing, nothing)
 
     def headers(self, tables: npt.NDArray[np.int64], rows: npt.NDArray[np.int64] | None) -> list[dict[str, Any]]:
-        """`Scale.header` of many episodes, which may share lists.
+        """Return `Scale.header` of each episode; the dicts may share lists.
 
         `tables` are (n,) indices in `params.tables`, `rows` the (n, k) rows of each episode; None: all.
         """
@@ -112,7 +112,7 @@ class Scales:
         return found
 
     def _each(self, table: int, rows: npt.NDArray[np.int64] | None) -> Iterable[dict[str, Any]]:
-        """The scales of episodes of one table."""
+        """The headers of the scales of one table's episodes, repeated without end if `rows` is None."""
         p = self._params
         first = self.of(table, None if rows is None else rows[0]).header()
         if rows is None:
@@ -140,7 +140,7 @@ class Scales:
         return self._named("table", best, worst - 0.1 * span, front=front, **self._noise(table))
 
     def _noise(self, table: int) -> dict[str, Any]:
-        """`repeats` and `noise` of a scale, the latter of the first objective; empty for a table without repeats."""
+        """`repeats` and `noise` of a scale, both of the first objective; empty for a table without repeats."""
         t, name = self._params.tables[table], self._params.objectives[0]
         if t.repeats == 1:
             return {}
@@ -154,9 +154,9 @@ class Scales:
 
 
 def rewards_of(params: Params, table: int) -> tuple[Floats, Floats] | None:
-    """(rows, m) true rewards of a table's rows at the last level, and their best at any; None if no table lists all.
+    """(rows, m) true rewards at the last level, and the best at any level; None if the table is not the whole space.
 
-    Rows without measurements are NaN, and with repeats those with a failed one; the truth of the others is that of
+    Rows without measurements are NaN, and so are rows with a failed repeat; the others have the true rewards of
     `Run.evaluated`.
     """
     t = params.tables[table]

@@ -36,7 +36,7 @@ ROPE = 1.0
 """Half-width of the region of practical equivalence, in points of accuracy (section 3.2)."""
 
 SHARE = 0.1
-"""The same on any scale, as a share of the distance from the median to the best score."""
+"""Half-width on any scale, as a fraction of the distance from the median to the best score."""
 
 
 def relative_at(scores: npt.ArrayLike, k: int, variant: Variant = "paper") -> float:
@@ -125,7 +125,7 @@ def rank_similarity(configs: Any) -> Floats:
         (n,) ranks, multiples of 1/d.
 
     Raises:
-        ValueError: NaN, a column without an order, or a constant column, which has to be left out.
+        ValueError: Wrong shape, NaN, a column without an order, or a constant column, which has to be left out.
     """
     return np.asarray(_rank_sums(configs) / np.shape(configs)[1])
 
@@ -140,7 +140,7 @@ def performance_correlation(
     Args:
         ranks: (n,) ranks from `rank_similarity`, or any numbers that are close for similar runs.
         scores: (n,) scores, higher is better.
-        best: Index of the best run; by default the first on ties, on which rho depends.
+        best: Index of the best run, by default the first of them; rho depends on it if several are tied.
         variant: `paper` or `published`.
 
     Raises:

@@ -30,7 +30,7 @@ def holm(p_values: npt.ArrayLike) -> Floats:
 
 
 TIED, INCONCLUSIVE, DIFFERENT = "tied for best", "inconclusive", "not significantly different"
-"""Verdicts that name no winner: about an agent, with too few data, about a pair."""
+"""Verdicts without a winner: on an agent, with too few data, on a pair of agents."""
 
 
 def leader(p_values: npt.ArrayLike) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:

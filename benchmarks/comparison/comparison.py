@@ -43,8 +43,8 @@ class Comparison:
 
     Attributes:
         study: The study; None for a comparison of given runs.
-        folder: Folder of the stored runs.
-        outcome: State of the study after `run`.
+        folder: Folder of the stored runs, the first one after `load`; None if runs are not stored.
+        outcome: State of the study after `run`; None before.
         missing: After `load`, sentences on missing runs; empty if none are missing.
         checked: Result of the replay, as sentences; empty if no stored runs were read.
 
@@ -123,7 +123,7 @@ class Comparison:
             This comparison, with all runs of the study.
 
         Raises:
-            ValueError: See `conduct`; the replay of a stored run gives other results; or this is a second call.
+            ValueError: See `conduct`; a replay gives other results; there is no study; or this is a second call.
             OSError: Writing to the disk fails.
         """
         if self.study is None or self.outcome is not None:
@@ -144,7 +144,7 @@ class Comparison:
         return self
 
     def _stored(self, made: Sequence[Block]) -> Iterator[Block]:
-        """The runs of the study that were already stored, after a replay."""
+        """Replay and yield the runs of the study that were already stored; set `checked`."""
         assert self.outcome is not None
         if not self.outcome.found:
             return
@@ -261,7 +261,7 @@ class Comparison:
             command: Command that repeats the runs.
 
         Raises:
-            ValueError: There is neither a path nor a folder, or a symbolic link leads out of the folder.
+            ValueError: There is neither a path nor a folder, a symbolic link leads out of the folder, or see `scores`.
         """
         from hpo_envs.benchmarks.report.page import render
 
@@ -303,7 +303,7 @@ class Comparison:
         return [*paths]
 
     def save(self) -> Iterator[str]:
-        """Write `runs.parquet`, `summary.csv` and pictures into the folder; yield a description per id.
+        """Write `runs.parquet` and, with scores, `summary.csv` and pictures to the folder; yield a text per id.
 
         Raises:
             ValueError: Runs are in no folder, or a file to write is a symbolic link.

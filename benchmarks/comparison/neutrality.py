@@ -38,7 +38,7 @@ STEPS = 20
 
 
 def ids(family: str) -> list[str]:
-    """The ids of a family with one reward and one table, whose best configuration is better than its median one."""
+    """Return the ids of a family with one objective and one table, without degenerate tasks (best = median)."""
     one = [i for i in registry.SPECS if i.startswith(f"{family}-") and "-mo-" not in i and i != f"{family}-v0"]
     return [i for i in one if np.isfinite(regrets(i)).all()]
 

@@ -54,7 +54,7 @@ def tex(value: Any) -> str:
 
 
 def slug_of(name: str) -> str:
-    """Return a name with only those characters that are safe in file names."""
+    """Return a name for use in file names: runs of characters other than letters, digits, `._-` become a hyphen."""
     return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-")
 
 
@@ -72,14 +72,14 @@ def files(
     facts: str,
     commands: Sequence[str],
 ) -> Iterator[tuple[str, bytes | str]]:
-    """Names and contents of the files; without matplotlib a `ModuleNotFoundError` says how to install it.
+    """Yield the name and content of each file; without matplotlib a `ModuleNotFoundError` says how to install it.
 
     Args:
         tracks: Tracks of a summary.
         cells: Lines of `scores.csv`.
         runs: Data frame of runs.
         evaluations: Data frame of evaluations.
-        facts: Further sentence of the appendix.
+        facts: Further sentences of the appendix; may be empty.
         commands: Commands that made the runs and these files, as typed.
     """
     shown: list[str] = []
@@ -133,7 +133,7 @@ def _ranking(track: Mapping[str, Any]) -> str:
 
 
 def _pictures(slug: str, runs: Any, evaluations: Any, score: str) -> Iterator[tuple[str, bytes]]:
-    """Each picture in two widths, as PDF and PNG."""
+    """Yield each picture in two widths, as PDF and PNG; mean ranks only with several agents."""
     figure = extra_module("matplotlib.figure", "plots", "plots").Figure
     agents = runs["agent"].nunique()
     for width, inches in pictures.WIDTHS.items():
@@ -185,7 +185,7 @@ def study_of(runs: Any) -> str:
 
 
 def _toml(value: Any) -> str:
-    """Plain data as TOML on one line; None is left out."""
+    """Plain data as TOML on one line; keys whose value is None are left out."""
     if isinstance(value, Mapping):
         return f"{{ {', '.join(f'{json.dumps(k)} = {_toml(v)}' for k, v in value.items() if v is not None)} }}"
     return f"[{', '.join(map(_toml, value))}]" if isinstance(value, list) else json.dumps(value)

@@ -1,7 +1,7 @@
 """Replay of stored actions: stored results are compared bit for bit with those of the environment.
 
-Compared are rewards, costs and statuses; row, level and repeat in the table, and their true reward; and the true reward
-of the recommendation. Environments that compute results recompute them.
+The replay compares rewards, costs and statuses; row, level and repeat in the table, and their true reward; the true
+reward of the recommendation; scale and regret. Environments that compute results recompute them.
 """
 
 from __future__ import annotations
@@ -52,11 +52,11 @@ class Replay:
     """Problems of earlier parts, reused for other agents on the same seeds; the least recently used first."""
 
     def __call__(self, part: Path, block: Block) -> None:
-        """Check the runs of a part.
+        """Check the runs of a part, or record in `unchecked` why they cannot be replayed.
 
         Raises:
-            ValueError: A stored value differs from the environment's (the message names file, run and evaluation), or
-                the table has changed.
+            ValueError: A stored value differs from the environment's (the message names file, run and evaluation),
+                the table has changed, or the part has no valid runs.
         """
         env = block.header["env"]
         if all(own["table"].startswith(LIVE) for own in block.rest):
@@ -142,7 +142,7 @@ def _alike(block: Block) -> Iterator[npt.NDArray[np.intp]]:
 
 
 class _Problems:
-    """Environments with the same arguments as those of a run with this header, and their episodes of some seeds."""
+    """Environments with the arguments in the header of a run, and their episodes with the given seeds."""
 
     def __init__(self, header: dict[str, Any], seeds: list[int]) -> None:
         h = header
@@ -291,7 +291,7 @@ class _Runs:
         return True
 
     def _equal_all(self, name: str, stored: Array, answered: Array) -> None:
-        """Compare a column of all evaluations."""
+        """Raise if a stored column of all evaluations differs from the environment's."""
         self._equal(0, f"shape of {name}", stored.shape, answered.shape)
         false = (stored != answered).any(axis=tuple(range(1, stored.ndim)))
         if false.any():
@@ -299,7 +299,7 @@ class _Runs:
             raise self._false_at(at, name, stored[at].tolist(), answered[at].tolist())
 
     def _equal_each(self, name: str, stored: list[Any], answered: list[Any]) -> None:
-        """Compare values with one entry per run."""
+        """Raise if a stored value differs from the environment's, in lists with one entry per run."""
         if stored != answered:
             for i, (one, other) in enumerate(zip(stored, answered, strict=True)):
                 self._equal(i, name, one, other)

@@ -37,9 +37,9 @@ def budget_apart(header: Header) -> float | None:
 
 
 def environment_of(header: Header) -> str:
-    """Label of an environment: its id, given arguments except table and most budgets, and distribution of source tasks.
+    """Label of an environment: id, arguments except table and most budgets, subsample, distribution of source tasks.
 
-    Thus runs with and without sources are never averaged.
+    Thus runs with and without source tasks are never averaged.
     """
     extra = {k: v for k, v in header["env_kwargs"].items() if k not in ("table", "budget")}
     if (subsample := header.get("subsample", 1.0)) < 1.0:
@@ -54,7 +54,7 @@ def environment_of(header: Header) -> str:
 def agent_of(header: Header) -> str:
     """Label of an agent: its given name, or the registered name and the given hyperparameters.
 
-    It is marked if its weights were trained on the problem's languages.
+    The label is marked if the agent's weights were trained on languages of the problem.
     """
     name, algorithm, seen = header["agent"], header.get("algorithm"), "seen" in header
     given = {} if algorithm not in (None, name) else header["hyperparameters"]
@@ -81,7 +81,7 @@ class ScoredRuns:
 
     budget: float
     raw: bool
-    """Whether no scale is known: scores are minus the rewards."""
+    """Whether no scale is known: scores are minus the incumbents."""
     seeds: npt.NDArray[np.int64]
     random: npt.NDArray[np.bool_]
     """Whether all evaluations of a run are those of random search."""
@@ -97,7 +97,7 @@ class ScoredRuns:
     """Fraction of the budget used by each run."""
 
     def score(self, name: str) -> Floats:
-        """The scores that rank a track."""
+        """Return the scores `anytime` or `final`, by the name of the measure."""
         return self.anytime if name == "anytime" else self.final
 
     def take(self, some: Any) -> ScoredRuns:
@@ -133,7 +133,7 @@ class AgentRuns:
     pieces: list[ScoredRuns] = field(default_factory=list)
     """Scored parts, each with runs of equal length."""
     first: dict[bool, tuple[int, dict[str, Any]]] = field(default_factory=dict)
-    """Lowest seed and its header, for degenerate and other runs."""
+    """Lowest seed and its header, by whether a run is degenerate."""
     flat: int = 0
     """Number of degenerate runs."""
     fronts: list[tuple[Floats, Floats]] = field(default_factory=list)
@@ -157,10 +157,10 @@ class Scores:
         return scores
 
     def add(self, block: Block, rank: tuple[Any, ...]) -> None:
-        """Add runs; `rank` is the sort key of the environment and agent, of one type for all.
+        """Add runs; `rank` is the sort key of their environment and agent, comparable with those of other calls.
 
         Raises:
-            ValueError: The runs cannot be compared with the others.
+            ValueError: The runs cannot be compared with the others, or a run has no evaluation.
         """
         for index in _groups(block):
             header = block.header_of(int(index[0]))
@@ -174,7 +174,7 @@ class Scores:
                 self._score(block, some, cell)
 
     def _check(self, h: Header, env: str) -> None:
-        """Raise if a header does not match the previous ones."""
+        """Raise if a header does not match the previous ones, or source tasks share a language with the environment."""
         here = {
             ("sha256", f"table {h['table']} ({h['kind']})"): h["sha256"],
             ("budget", env): (h["budget"], h["cost_unit"]),
@@ -231,11 +231,11 @@ class Scores:
         return found
 
     def left_out(self, env: str) -> int:
-        """Number of degenerate runs of an environment that also has others."""
+        """Number of degenerate runs of an environment; 0 if all of its runs are degenerate."""
         return sum(cell.flat for (e, _), cell in self.cells.items() if e == env) if self.averaged(env) else 0
 
     def scored(self) -> dict[str, dict[str, ScoredRuns]]:
-        """All scores, by environment and agent, in the order of their lowest seeds, then by rank; can be called once.
+        """Return all scores by environment and agent, ordered by lowest seed, then by rank; can be called only once.
 
         Raises:
             ValueError: There are no runs, or a run occurs twice.
@@ -267,7 +267,7 @@ def _groups(block: Block) -> Iterable[npt.NDArray[np.intp]]:
 
 
 def _measured(block: Block, index: npt.NDArray[np.intp]) -> list[Any]:
-    """The arrays of `ScoredRuns` for runs of equal length."""
+    """The arrays of `ScoredRuns` from `anytime` to `spent`, for runs of equal length."""
     at = block.at(index)
     costs = block.arrays["cost"][at]
     spent = costs.sum(axis=1) / float(block.header_of(int(index[0]))["budget"])
@@ -275,14 +275,14 @@ def _measured(block: Block, index: npt.NDArray[np.intp]) -> list[Any]:
 
 
 def _narrow(costs: Floats) -> npt.NDArray[Any]:
-    """Costs as single bytes if they are small counts."""
+    """Return costs as uint8 if all are integers up to 255, else unchanged."""
     with np.errstate(invalid="ignore"):
         counts = costs.astype(np.uint8)
     return counts if (counts == costs).all() else costs
 
 
 def _joined(pieces: Sequence[ScoredRuns], length: int) -> ScoredRuns:
-    """All runs of an agent on an environment, by seed."""
+    """Join the runs of an agent on an environment, sorted by seed and padded to `length` evaluations."""
     for p in pieces:
         p.costs = np.pad(p.costs, ((0, 0), (0, length - p.evaluations.shape[1])))
         p.evaluations = regret.at_evaluations(p.evaluations, length)

@@ -1,6 +1,6 @@
 """Summary of a comparison as plain data: tracks, curves, target regret, rounding, citations; no evaluations.
 
-A summary has no evaluations: it can be committed and published, and all pictures and reports are made from it. A
+A summary can be committed and published, and all pictures and reports are made from it. A
 *track* is a group of environments of one family on which the same agents ran, so that they can be ranked.
 """
 
@@ -68,7 +68,7 @@ def whole(
         scored: From `parts`.
         first: From `parts`.
         found: From `parts`.
-        facts: `title`, `command`, `checked` and `missing`.
+        facts: `title`, `command`, `checked` and, if runs are missing, `missing`.
         with_fronts: Whether to keep attainment surfaces, which contain rewards.
 
     Returns:
@@ -272,7 +272,7 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def citations(summary: Mapping[str, Any]) -> list[str]:
-    """The papers behind the installed tables, each once."""
+    """Return the distinct citations of those tables of a summary that are installed."""
     found: dict[str, None] = {}
     for table in (t for e in summary["environments"] for t in e["tables"]):
         try:

@@ -41,7 +41,7 @@ def ftb(rewards: npt.ArrayLike, best: float) -> float:
 
 
 def ftc(rewards: npt.ArrayLike, best: float, tolerance: float = 0.5) -> float:
-    """Fixed-target close: evaluations until `best - tolerance`; 0.5 BLEU in Table 3, 1 for en-ja (note 17)."""
+    """Fixed-target close: evaluations until `best - tolerance` is reached, inf if never (Table 3: 0.5; en-ja: 1)."""
     return first_reaching(np.asarray(rewards, dtype=float) >= best - tolerance - HAIR)
 
 
@@ -51,7 +51,7 @@ def fb(rewards: npt.ArrayLike, best: float, budget: int = 20) -> float:
 
 
 def fto(rewards: npt.ArrayLike, front: npt.ArrayLike) -> float:
-    """Fixed-target one: evaluations until one point of the Pareto front is found (section 4.2).
+    """Fixed-target one: evaluations until a point of the Pareto front is found, inf if never (section 4.2).
 
     Args:
         rewards: (k, m) rewards in the order of evaluation.
@@ -61,7 +61,7 @@ def fto(rewards: npt.ArrayLike, front: npt.ArrayLike) -> float:
 
 
 def fta(rewards: npt.ArrayLike, front: npt.ArrayLike) -> float:
-    """Fixed-target all: evaluations until every point of the Pareto front is found (section 4.2)."""
+    """Fixed-target all: evaluations until every point of the Pareto front is found, inf if never (section 4.2)."""
     found = np.logical_or.accumulate(_members(rewards, front), axis=0)
     return first_reaching(found.all(axis=1))
 
@@ -170,7 +170,7 @@ def summarise(by_agent: Mapping[str, Sequence[Run]], tolerance: float | None = N
         tolerance: Tolerance of `ftc`, see `tolerance_of`.
 
     Raises:
-        ValueError: Runs are on different ids or kinds of tables; see also `score`.
+        ValueError: There are no runs, or they are on different ids or kinds of tables; see also `score`.
     """
     mixed = {(run.header["env"], run.header["kind"]) for runs in by_agent.values() for run in runs}
     if len(mixed) != 1:
@@ -191,7 +191,7 @@ def summarise(by_agent: Mapping[str, Sequence[Run]], tolerance: float | None = N
 
 
 def rows(records: Sequence[Mapping[str, Any]]) -> list[list[str]]:
-    """The records as rows of text, agents by targets."""
+    """The records as rows of text: a header, and one row per agent with a cell per target."""
     names = list(dict.fromkeys(r["score"] for r in records))
     cells = {(r["agent"], r["score"]): _cell(r) for r in records}
     agents = dict.fromkeys(r["agent"] for r in records)

@@ -2,8 +2,8 @@
 
 The adaptation gain of an agent is the mean regret of its best rival without adaptation minus its own. Rivals are the
 same weights without observations, weights that were trained without observations, a fixed order of the prior, and with
-source tasks their mean rank (`zero-shot`). Levels: another table, with its family's tables in other languages as source
-tasks; other configurations than in training; another family.
+source tasks their mean rank (`zero-shot`). Levels of generalisation: another table, with its family's tables in other
+languages as source tasks; other configurations than in training; another family.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ LEFT_OUT: Mapping[str, tuple[str, ...]] = {
     "cells": ("CellMini-v0", "NASBenchNLP-ptb-final-v0"),
     "functions": (),
 }
-"""Families left out of training, and patterns of the ids that test on them; functions are `function_table`s."""
+"""Parts left out of training, and patterns of the ids of their tests; functions are `function_table`s."""
 
 LANGUAGES = ("eng", "fre", "hun", "vie", "jpn", "rum")
-"""Languages of CharMini's tables here."""
+"""Languages of the CharMini tables in these tests."""
 
 HALVES = tuple(f"charmini/{language}-{model}" for language in LANGUAGES for model in ("lstm", "transformer"))
 """Tables of which one half of the configurations is used in training and the other in tests."""
@@ -69,13 +69,13 @@ AgentSetting = tuple[str, dict[str, Any]]
 
 
 def ids(family: str, tables: Mapping[str, tuple[str, ...]] = LEFT_OUT) -> list[str]:
-    """Ids of a family whose action is a configuration, with one objective."""
+    """Ids of a family that have one objective and configurations as actions."""
     every = [i for pattern in tables[family] for i in fnmatch.filter(registry.SPECS, pattern)]
     return [i for i in every if "-mo-" not in i and i != "NMTHPO-v0"]
 
 
 def function_table(k: int) -> Table:
-    """A table of 300 points of a random space with a draw of a Gaussian process (even k) or of random trees."""
+    """A table of 300 points of a random space, scored by a draw of a Gaussian process (even k) or of random trees."""
     import pandas as pd
 
     rng = np.random.default_rng(1000 + k)
@@ -86,7 +86,7 @@ def function_table(k: int) -> Table:
 
 
 def methods(files: Mapping[str, str], level: str) -> dict[str, AgentSetting]:
-    """Return the agents of a level and their rivals, by name; `files` have weights of `in-context`, see `trained`."""
+    """Return the agents of a level and their rivals, by name; `files` are the weight files of `trained`."""
     helped = {"transfer": "family"} if level == "table" else {}
     half = {"file": files["half"], "seen": True} if level == "configurations" else {}
     found: dict[str, AgentSetting] = {
@@ -123,7 +123,7 @@ def scores(task: str, agent: str, given: Mapping[str, Any], seeds: Sequence[int]
 
 
 def trained(folder: Path) -> dict[str, str]:
-    """Train weights and return their files: blind rivals, and weights trained on one half of each space."""
+    """Train weights and return their files by name: blind rivals, and weights trained on one half of each space."""
     found = {}
     for name, half, blind in (("blind, family", None, True), ("half", 0, False), ("blind, configurations", 0, True)):
         states = {part: in_context.record(part, SEARCHES, half=half) for part in in_context.TRAINING_PARTS}
@@ -134,7 +134,7 @@ def trained(folder: Path) -> dict[str, str]:
 
 
 def adaptation(r: Reproduction) -> None:
-    """Regret on unseen families and configurations, compared with rivals that do not adapt."""
+    """Regret on unseen tables, families and configurations, compared with rivals that do not adapt."""
     with tempfile.TemporaryDirectory() as folder:
         files, seeds = trained(Path(folder)), list(r.seeds(TEST_SEEDS))
         tasks = [("table", f, i) for f in OTHER_TABLES for i in ids(f, OTHER_TABLES)]
@@ -155,7 +155,7 @@ def adaptation(r: Reproduction) -> None:
 
 
 def summary(found: Mapping[tuple[str, str, str, str], Floats]) -> list[dict[str, str]]:
-    """Mean regret of each family and over all, and differences with intervals over task groups.
+    """Mean regret by family and over all, and differences with intervals on fixed tasks and across task groups.
 
     `found` has the (2, seeds) regrets by level, family, task and method.
     """

@@ -1,8 +1,9 @@
 """Training of the agent `in-context`: `python -m hpo_envs.benchmarks.learned.in_context`.
 
-Supervised: states of searches on sampled tasks are recorded once, and networks learn to choose the candidate with the
-largest gain over the best evaluation so far; the loss knows the rewards, the network only the history. Writes
-`in_context.npz`, with weights for each part of `TRAINING_PARTS` that is left out, and weights trained on all parts.
+Training is supervised: states of searches on sampled tasks are recorded once, and networks learn to choose the
+candidate with the largest gain over the best evaluation so far; the loss knows the rewards, the network only the
+history. The command writes `in_context.npz`: weights for each part of `TRAINING_PARTS` that is left out, and weights
+trained on all parts.
 """
 
 from __future__ import annotations
@@ -89,10 +90,10 @@ def record(part: str, searches: int, seed: int = 0, half: int | None = None) -> 
 
 
 def fit(states: Mapping[str, States], seed: int, steps: int, blind: bool = False) -> candidate_net.NetArrays:
-    """Train one network, in some gradient steps, to maximise the expected gain of the candidate that it samples.
+    """Train one network for `steps` gradient steps to maximise the expected gain of its choice; return its weights.
 
-    A gain raises the mean of the best rewards from its step on and, with weight 0.5, the last one. A `blind` network, a
-    rival without adaptation, observes the candidates as before the first evaluation.
+    A gain counts in the mean of the best rewards from its step on and, with weight 0.5, in the last one. A `blind`
+    network, a rival without adaptation, observes the candidates as before the first evaluation.
     """
     import torch
 

@@ -41,7 +41,7 @@ SKIP = 4.0
 CANDIDATES, ENVS, COPIES, EVALUATIONS = 64, 64, 8, 20
 
 DIVERGENCE = 0.03
-"""Kullback-Leibler divergence of the first step; it decreases linearly."""
+"""Kullback-Leibler divergence of the first step; it decreases linearly to 0."""
 
 RIDGE = 0.2
 """Value added to the diagonal of the Fisher information, so that weights of nearly constant columns change little."""
@@ -78,7 +78,7 @@ def usable(family: str) -> tuple[TaskPool, ...]:
 
 
 def prior(family: str) -> SourceNetworks:
-    """Networks of a family's tables that imitate Gaussian processes fitted to source tasks."""
+    """Networks that imitate Gaussian processes, one fitted to each usable table of a family."""
     pools = usable(family)
     models = [source_gp(p.x, p.y) for p in pools]
     networks = np.stack([imitation(p.x, m) for p, m in zip(pools, models, strict=True)])
@@ -101,7 +101,7 @@ def imitation(x: Floats, model: SourceGP) -> Floats:
 
 
 def fit(weights: learned.LearnedNumbers, seed: int, steps: int, log: list[dict[str, Any]]) -> policy_file.PolicyWeights:
-    """Train weights in a number of evaluations (`steps`); return those with the best score on the validation languages.
+    """Train weights for `steps` evaluations, rounded up to whole updates; return the best on validation languages.
 
     The tables and hyperparameters of `weights`, those of `learned`, are used in training. The seed draws the validation
     languages, too; `log` gets a record of each validation.
@@ -151,7 +151,7 @@ def fit(weights: learned.LearnedNumbers, seed: int, steps: int, log: list[dict[s
 
 
 def probabilities(w: Floats, observation: dict[str, Any]) -> Floats:
-    """(E, n) probabilities of the unevaluated candidates, proportional to exp(w' columns)."""
+    """(E, n) probabilities of the candidates: proportional to exp(w' columns), and 0 for evaluated ones."""
     scores = np.where(observation["mask"] > 0.5, observation["candidates"] @ w, -np.inf)
     p = np.exp(scores - scores.max(axis=1, keepdims=True))
     return np.asarray(p / p.sum(axis=1, keepdims=True))

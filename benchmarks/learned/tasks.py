@@ -44,7 +44,7 @@ def ids(name: str) -> list[str]:
 
 @functools.cache
 def task(env_id: str) -> TableTask:
-    """The task of an id: all rows of its table, and the observations of other tables that agents get."""
+    """The task of an id: all rows of its table, and predictions for them by models of its source tasks."""
     envs = gym.make(env_id, disable_env_checker=True)
     problem, params = problem_of(envs, transfer="family"), envs.unwrapped.params  # type: ignore[attr-defined]
     assert problem.features is not None
@@ -98,7 +98,7 @@ def draw(
     rng: np.random.Generator,
     how: EpisodeDistribution,
 ) -> PaddedEpisodes:
-    """Draw a number (E) of episodes; all tasks have the same probability.
+    """Draw `number` (E) episodes; all tasks have the same probability.
 
     The tables of the languages `held_out` are not used as sources.
     """

@@ -85,7 +85,7 @@ def evolve(
     seed: int,
     log: Callable[[int, float, float], None] = lambda *_: None,
 ) -> Floats:
-    """(len(START),) hyperparameters: the mean of late iterates that is best in validation; without it, the last.
+    """Return (len(START),) hyperparameters: the mean of late iterates with the best validation score, or the last.
 
     Args:
         seen: Tasks for training.

@@ -188,7 +188,7 @@ def reproduce(
 
 
 def drawn(draw: Callable[[], Sequence[Path]]) -> None:
-    """Draw pictures and print their names, or how to install matplotlib."""
+    """Draw pictures and print their paths, or how to install matplotlib if it is missing."""
     try:
         files = draw()
     except ModuleNotFoundError as error:

@@ -50,7 +50,7 @@ SEARCH = (
 """Agents in the order of their styles: each has one colour and line style in all pictures."""
 
 ARMS = ("ttts", "sr", "sh", "lucb", "t3c", "bts", "track-and-stop", "random", "ttei", "nonadaptive")
-"""The same for bandits, which no picture shows next to other agents but `random`."""
+"""Bandits in the order of their styles; no picture shows them next to other agents than `random`."""
 
 TRANSFER = {
     "rgpe": 30, "zero-shot": 31, "quantile-copula": 3, "tst-tpe": 9, "stacked-gp": 10, "warm-gp": 11, "portfolio": 14,
@@ -136,13 +136,13 @@ def line(axes: Any, x: Any, band: Sequence[Any], label: str, look: Mapping[str, 
 
 
 def most(order: Sequence[str]) -> list[str]:
-    """The first agents and random search, at most `MOST`."""
+    """Return the first agents and, if present, random search, at most `MOST` in all and in the given order."""
     first = [a for a in order if a != "random"][: MOST - ("random" in order)]
     return [a for a in order if a in first or a == "random"]
 
 
 def crowded(agents: Mapping[str, Sequence[Sequence[float]]]) -> bool:
-    """Return whether a log axis is better, because half of the lines end within the lowest tenth."""
+    """Return whether a log axis is better: no line ends below 0, and half of them end within the lowest tenth."""
     top = max(v for band in agents.values() for v in band[0] if v is not None)
     ends = sorted(band[0][-1] for band in agents.values())
     return len(ends) > 1 and 0.0 <= ends[0] and FLOOR < ends[(len(ends) - 1) // 2] < 0.1 * top

@@ -24,7 +24,7 @@ MISSING = -0.12
 def parallel_coordinates(frame: Any, columns: Sequence[str] | None = None, by: str = "reward", axes: Any = None) -> Any:
     """Draw each row as a line through the values of its hyperparameters, coloured by its rank in a column.
 
-    Numbers are between their lowest and highest value, on a logarithmic scale if suitable.
+    The axis of a number runs from its lowest to its highest value, on a logarithmic scale if suitable.
 
     Args:
         frame: Frame with a column per hyperparameter, such as that of runs or of a table.

@@ -97,7 +97,7 @@ def curves(frame: Any, by: str = "evaluations") -> tuple[Floats, dict[str, list[
 
     Args:
         frame: The table `evaluations`; runs without a regret are left out.
-        by: `evaluations`, or `cost` as a fraction of the longest run on each environment.
+        by: `evaluations`, or `cost` as a fraction of the most expensive run on each environment.
 
     Returns:
         (points,) x, and for each agent the mean and both ends of its interval, (points,) each.

@@ -46,7 +46,7 @@ def incumbent(frame: Any, axes: Any = None) -> Any:
 
 
 def ecdf(frame: Any, axes: Any = None, targets: npt.ArrayLike = TARGETS) -> Any:
-    """Plot the fraction of pairs of run and target reached over the budget, one line per agent; higher is better.
+    """Plot the fraction of (run, target) pairs that are met over the budget, one line per agent; higher is better.
 
     The x axis is a fraction of the longest run on each environment; `targets` are (t,) regrets.
 
@@ -112,6 +112,6 @@ def pareto(frame: Any, axes: Any = None) -> Any:
 
 
 def _curves(frame: Any, column: str) -> Iterator[tuple[Floats, Floats]]:
-    """Budget used and value of a column after each evaluation, per run."""
+    """Yield, for each run, the budget used and the value of a column after each evaluation."""
     for _, run in frame.groupby(["env", "agent", "seed"], sort=False):
         yield run["cost"].cumsum().to_numpy(), run[column].to_numpy(dtype=float)

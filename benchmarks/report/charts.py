@@ -35,7 +35,7 @@ def chart(title: str, xlabel: str, ylabel: str, panel: Mapping[str, Any], **opti
 
 
 def of_track(t: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any], str]]:
-    """(key, chart, caption) of each chart of a track."""
+    """Yield (key, chart, caption) of each chart of a track; only that of regret if scores are raw."""
     c, name = t["curves"], t["name"]
     title, label = ("Raw score", "raw score") if t.get("raw") else ("Regret", "normalised regret")
     yield (

@@ -1,4 +1,4 @@
-"""First section of the board: leads over random search by task group, and learned optimizers with trivial rivals."""
+"""First section of the leaderboard: leads over random search by task group; learned optimizers and trivial rivals."""
 
 from collections.abc import Mapping, Sequence
 from html import escape
@@ -13,7 +13,7 @@ SHOWN = ("tpe", "regularized-evolution")
 
 
 def shown(found: Mapping[str, Any]) -> list[str]:
-    """Agents in the picture."""
+    """Agents in the picture, the one with the lowest mean first."""
     return [*dict.fromkeys((_standings(found)[0]["agent"], "bo", *SHOWN))]
 
 

@@ -9,13 +9,13 @@ def share(value: float | None) -> str:
 
 
 def number(value: float | None) -> str:
-    """A number as text with three digits; None as "never"."""
+    """A number as text with three significant digits; None as "never"."""
     # Adding 0 turns -0 into 0.
     return "never" if value is None else f"{value + 0.0:.3g}"
 
 
 def interval(values: Sequence[float | None]) -> str:
-    """An estimate, with its interval if it has one."""
+    """An estimate as text, with its interval if it has one."""
     mean, low, high = values
     return number(mean) if low is None or high is None else f"{number(mean)} [{number(low)}, {number(high)}]"
 

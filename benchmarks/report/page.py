@@ -82,7 +82,7 @@ def render(summary: Mapping[str, Any], *, citations: Sequence[str] = ()) -> str:
 
 
 def _level(key: str, title: str, inside: str, folded: bool) -> str:
-    """A section of the page."""
+    """A section of the page; if `folded`, its content is shown on a click."""
     heading = f'<h2 id="{key}">{title}</h2>'
     inside = f"<details><summary>{heading}</summary>{inside}</details>" if folded else f"{heading}{inside}"
     return f"<section>{inside}</section>"
@@ -91,7 +91,7 @@ def _level(key: str, title: str, inside: str, folded: bool) -> str:
 def whole(title: str, body: str, data: Mapping[str, Any]) -> str:
     """A complete HTML page.
 
-    In `body`, tables of the class `sort` are sortable, and the button `everything` saves the data. These are plain:
+    In `body`, tables of the class `sort` are sortable, and the button `everything` saves the data. The data are plain:
     `charts` by the key of their figure, `rows` of long tables, `looks` of agents, and the rest.
     """
     script = "".join((STATIC / name).read_text("utf-8") for name in ("page.js", "tables.js"))

@@ -12,10 +12,10 @@ from hpo_envs.benchmarks.runs.record import SEEN
 from hpo_envs.tables import store
 
 SCORES = {"anytime": "mean normalised regret over the budget", "final": "final normalised regret"}
-"""Scores that rank a track."""
+"""Names of the scores that rank a track."""
 
 RAW = {"anytime": "negative best reward, mean over the budget", "final": "negative final reward"}
-"""The same without a known scale: lower is better, comparable on one environment only."""
+"""Names of the scores without a known scale: lower is better, comparable on one environment only."""
 
 FIXED_ORDERS = ("zero-shot", "portfolio", "ridge")
 """Agents whose order of the candidates is fixed before the run."""
@@ -29,7 +29,7 @@ def measure(track: Mapping[str, Any]) -> str:
 
 
 def score(record: Mapping[str, Any]) -> str:
-    """A mean with its interval as text; if all runs are equal, with a bound on the fraction of runs that differ."""
+    """A mean with its interval as text: marked if unreliable, with a bound on other results if all runs are equal."""
     text = numbers.interval(record["mean"])
     if record["constant"]:
         n = min(record["n"])
@@ -38,7 +38,7 @@ def score(record: Mapping[str, Any]) -> str:
 
 
 def against(track: Mapping[str, Any], a: str, b: str) -> dict[str, Any] | None:
-    """Comparison of agent a with agent b; None if they are the same."""
+    """Comparison of agent a with agent b; None if the track has no such pair."""
     return significance.against(track["pairs"], a, b)
 
 
@@ -68,7 +68,7 @@ def _seeds(track: Mapping[str, Any]) -> str:
 
 
 def verdict(track: Mapping[str, Any]) -> list[str]:
-    """Sentences of a track's results, the first of which names the best agent on the fixed tasks and across tasks."""
+    """Sentences on a track's results: best agents, score, caveats; only one sentence if the task is degenerate."""
     leader = track["ranking"][0]
     base = next((r for r in track["ranking"] if r["agent"] == "random" and r is not leader), None)
     level = f"{measure(track).capitalize()} (lower is better): {score(leader)}"
@@ -129,7 +129,7 @@ def _few_tasks(track: Mapping[str, Any]) -> list[str]:
 
 
 def _random(track: Mapping[str, Any]) -> list[str]:
-    """Comparison of the leader with random search on the fixed tasks."""
+    """At most one sentence that compares the agents with random search on the fixed tasks."""
     first = track["ranking"][0]
     base = next((r for r in track["ranking"] if r["agent"] == "random"), None)
     if base is None or first["here"] == significance.INCONCLUSIVE:

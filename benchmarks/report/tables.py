@@ -18,7 +18,7 @@ def table(
 ) -> str:
     """A scrollable table of some classes (`css`); columns are (class, name), cells are HTML.
 
-    The rows of a long table are put into `packed`, from which the page's script inserts them.
+    If `packed` is given, the rows are stored there by `key`, and the page's script inserts them.
     """
     heads = "".join(
         f'<th scope="col" class="{css}"><button type="button">{escape(name)}</button></th>' for css, name in columns

@@ -49,7 +49,7 @@ def of_track(track: Mapping[str, Any]) -> str:
 
 
 def of_selections(records: Sequence[Mapping[str, Any]]) -> list[list[str]]:
-    """Header and one row per agent, sorted by the fraction of wrong selections at its largest budget."""
+    """Header and one row per agent, by largest budget (descending), then fraction of wrong selections with it."""
     budgets = sorted({r["budget"] for r in records})
     by_agent: dict[str, dict[float, Mapping[str, Any]]] = {}
     for r in records:

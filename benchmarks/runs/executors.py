@@ -188,7 +188,7 @@ AnyExecutor = Calls | concurrent.futures.Executor | Callable[[], concurrent.futu
 
 
 def calls_on(pool: AnyExecutor | None) -> Calls:
-    """Calls on a user's executor, which they do not close, or in this process (None); given `Calls` are returned."""
+    """Return calls on a user's executor or factory, or in this process (None); `Calls` are returned unchanged."""
     if pool is None:
         return Calls()
     return pool if isinstance(pool, Calls) else PooledCalls(pool)

@@ -87,8 +87,8 @@ def run(
         seeds: Distinct seeds. Agent and environment are seeded with a hash of the id and of each.
         budget: Budget in the unit of the id's default budget, which it replaces.
         target: Function of an evaluation; a run stops once it returns True.
-        env_kwargs: Arguments of the environment (`table=`, `objective=`, ...). If actions are configurations, these are
-            shuffled in each episode unless `shuffle=False` is given.
+        env_kwargs: Arguments of the environment (`table=`, `objective=`, ...). If actions are configurations or arms,
+            they are shuffled in each episode unless `shuffle=False` is given.
         progress: True shows a bar; or a function, called with the number of evaluations since the last call.
         isolate: Whether the agents run in a separate process, which has the problem and nothing else; or the
             interpreter of another environment; or an `IsolatedProcess` of this agent, which is reused.

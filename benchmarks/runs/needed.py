@@ -86,7 +86,7 @@ def syntax(source: bytes) -> str:
 
 
 def _about(name: str, statements: list[_Statement], last: bool, fixed: bool) -> list[int]:
-    """Indices of the statements that bind a name or may change its object; calls do not change functions or modules."""
+    """Indices of statements that bind a name (`last`: the last one) or change its object (`fixed`: not by calls)."""
     binding = [i for i, s in enumerate(statements) if name in s.binds]
     start = binding[-1] if last and binding else -1
     changing = [
@@ -167,7 +167,7 @@ def _declared(node: ast.AST) -> set[str]:
 
 
 def _changes(node: ast.AST) -> set[str]:
-    """Names whose objects a node changes by an assignment to an attribute or item, or by a seed."""
+    """Names whose objects a node changes by setting or deleting an attribute or item, or by seeding."""
     if isinstance(node, (*DEFINITIONS, ast.Lambda)):
         return set()
     inner = set[str]().union(*map(_changes, ast.iter_child_nodes(node)))

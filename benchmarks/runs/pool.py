@@ -11,7 +11,7 @@ from hpo_envs.agents.base import prepare_each
 
 
 class AgentPool:
-    """Agents of episodes 0, 1, ..., in this process, which get copies of all arrays."""
+    """The agents of episodes 0, 1, ... in this process; they get copies of all arrays."""
 
     observes: bool  # whether any of the agents uses observations, see `Agent.observes`
 
@@ -33,7 +33,7 @@ class AgentPool:
     def tell(
         self, who: Sequence[int], actions: Sequence[Any], rewards: Sequence[Any], infos: Sequence[Mapping[str, Any]]
     ) -> Sequence[bool]:
-        """Report outcomes to the agents of these episodes; return which of them are done."""
+        """Report outcomes to the agents of these episodes; return for each whether it is done."""
         told = [self._agents[i] for i in who]
         for agent, action, reward, info in zip(told, actions, rewards, infos, strict=True):
             action = action.copy() if isinstance(action, np.ndarray) else action

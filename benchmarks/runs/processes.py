@@ -46,7 +46,7 @@ class Processes(concurrent.futures.Executor):
         return self._threads.submit(self._carry_out, functools.partial(function, *args, **kwargs))
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Stop the workers; without `wait`, busy ones, too."""
+        """Stop the workers: after the submitted calls, or at once without `wait`."""
         self._threads.shutdown(wait, cancel_futures=cancel_futures)
         with self._change:
             self._open = False
@@ -70,7 +70,7 @@ class Processes(concurrent.futures.Executor):
         return value
 
     def _worker(self, code: str | None) -> "_Worker":
-        """Take an idle worker that has run no outside code but this, or start one."""
+        """Take an idle worker that has run no outside code other than `code`, or start one."""
         with self._change:
             if not self._open:
                 raise RuntimeError("executor must be open, got one that was shut down")

@@ -210,7 +210,7 @@ def imprecise(sources: Mapping[str, str]) -> list[str]:
 
 
 def closure(names: Sequence[str], own: str = "") -> tuple[dict[str, str], set[str]]:
-    """Digests of the user's modules by name, sorted, that are reached by imports from some modules; and ours.
+    """Return digests, sorted by name, of the user's modules that imports of some modules reach, and names of ours.
 
     Imports of the modules of this package (ours) are not followed. The package `own` counts as the user's even if it is
     installed.
@@ -264,7 +264,7 @@ def _functions(thing: Any) -> list[FunctionType]:
 
 
 def _of_script(parts: Sequence[Any]) -> dict[str, str]:
-    """Digest of the code that functions and classes of the running script or notebook need."""
+    """Digest by name of the code that parts of the running script or notebook need; empty without parts."""
     if not parts:
         return {}
     from hpo_envs.benchmarks.runs.needed import needed  # few runs are of a script's own code
@@ -282,7 +282,7 @@ def _of_script(parts: Sequence[Any]) -> dict[str, str]:
 
 
 def _of_loose(parts: Sequence[Any]) -> dict[str, str]:
-    """Digest of functions and classes without a module, such as those of `exec`."""
+    """Digest by name of functions and classes without a module, such as those of `exec`; empty without any."""
     text = "\n".join(_compiled(f) for part in parts for f in _functions(part))
     return {f"exec{COMPILED}": _digest(text.encode())} if parts else {}
 

@@ -194,7 +194,7 @@ def header_of_id(
     hyperparameters: Mapping[str, Any],
     **how: Any,
 ) -> dict[str, Any]:
-    """Header of runs on a registered id, see `provenance.header_of`."""
+    """Header of runs on a registered id: that of `provenance.header_of`, and the version of the id's plugin."""
     spec = registry.require_spec("env_id", env_id)
     header = provenance.header_of(params, spec, env_kwargs, agent, hyperparameters, **how)
     if plugin := plugins.of_id(env_id):

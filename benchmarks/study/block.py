@@ -115,7 +115,7 @@ class Block:
 
     @functools.cached_property
     def final(self) -> Floats:
-        """(runs,) final regret, that of the recommendation if rewards are noisy; NaN without evaluations."""
+        """(runs,) final regret: of the recommendation with one noisy objective, else of the last evaluation or NaN."""
         if {"truth", "recommended_truth"} <= self.arrays.keys() and self.arrays["reward"].ndim == 1:
             truths = self.arrays["recommended_truth"].reshape(len(self), -1)[:, 0]
             return self._normalised(truths, np.arange(len(self)))

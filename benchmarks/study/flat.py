@@ -76,7 +76,7 @@ def evaluations(block: Block) -> Any:
 
 
 def regret_of(block: Block) -> Floats:
-    """(all,) the column `regret`, NaN if it is not known or 0/0."""
+    """(all,) the column `regret`: NaN without a scale or for 0/0, raw scores if the source of the scale is `none`."""
     try:
         return np.where(np.repeat(block.flat, np.diff(block.starts)), np.nan, block.regret)
     except (ValueError, LookupError, TypeError):  # no scale, or columns that a replay will refuse
@@ -124,7 +124,7 @@ def _lists(name: str, values: npt.NDArray[Any], column: str) -> Any:
 
 
 def _exact(name: str, values: npt.NDArray[Any], column: str) -> Any:
-    """A column of numbers."""
+    """A column of numbers; integers that float64 cannot represent exactly raise a `ValueError`."""
     import pyarrow as pa
 
     kind = type_of(column)
@@ -136,12 +136,12 @@ def _exact(name: str, values: npt.NDArray[Any], column: str) -> Any:
 
 
 def runs(blocks: Iterable[Block]) -> Any:
-    """The table of the runs of one or more blocks."""
+    """The table of the runs of one or more blocks; no block raises a `ValueError`."""
     return _joined(map(_runs, blocks))
 
 
 def all_evaluations(blocks: Iterable[Block]) -> Any:
-    """The table of the evaluations of one or more blocks."""
+    """The table of the evaluations of one or more blocks; no block raises a `ValueError`."""
     return _joined(map(evaluations, blocks))
 
 

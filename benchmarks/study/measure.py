@@ -118,7 +118,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Train, check or pack, as the arguments say; return the exit status."""
+    """Train, check or pack, according to the arguments; return the exit status."""
     name = one_of("name", args.name, (*GROUPS, *SUITES))
     suites = [SUITES[part] for part in GROUPS.get(name, (name,))]
     if args.pack is not None:

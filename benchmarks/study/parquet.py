@@ -58,7 +58,7 @@ def bytes_of(table: Any) -> bytes:
 
 
 def name_of(prefix: str, seeds: npt.NDArray[np.int64], data: bytes) -> str:
-    """The file name of a part: first and last seed, and the sha256 of all its bytes."""
+    """The file name of a part: prefix, first and last seed, and the sha256 of all its bytes."""
     return f"{prefix}-{seeds.min()}-{seeds.max()}-{hashlib.sha256(data).hexdigest()}.parquet"
 
 

@@ -115,8 +115,9 @@ def conduct(
 
     Raises:
         ValueError: The folder has runs that must not be mixed with the study's; no agent fits any environment; the
-            missing runs are expected to exceed `most`; or a part has no folder, is of another study than earlier parts,
-            or is being run by another process.
+            missing runs are expected to exceed `most`; a part has no folder, or is of another study than earlier parts;
+            or another process is running the part or study.
+        RuntimeError: The executor is broken and was not given as a factory.
         OSError: Writing to the disk fails.
     """
     store = Store(folder)

@@ -7,7 +7,7 @@ written to a temporary file, synced and then renamed, so that readers see comple
 leaves none. Publishing a part needs no index and no lock. Two processes that make the same run store it twice; readers
 use it once, and raise an error if the two differ.
 
-Their columns are those of the table `evaluations` of `hpo_envs.benchmarks.study.flat`.
+The columns of parts are those of the table `evaluations` of `hpo_envs.benchmarks.study.flat`.
 """
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ class Store:
         return written
 
     def once(self, env: str | None = None, agent: Agents = None, check: Check | None = None) -> Iterator[Block]:
-        """The parts without repeated runs; arguments and errors are those of `read`, but `agent` may be several names.
+        """Yield the parts, each run once; arguments and errors are those of `read`, but `agent` may be several names.
 
         Parts added by this object are neither read nor checked.
         """

@@ -17,7 +17,7 @@
 the agents) may be set next to `budget`, for all environments or for one; with the ids TableHPO-v0 and TableLC-v0 also
 `table`, the name of a saved table. A pattern stands for the ids that are installed. By default each seed is a
 replication: where actions are configurations it sees a random 80 % of them; `subsample = 1` gives all seeds the whole
-table. Agents run on the environments that they can work on; `isolate = true` gives each of them a process of its own.
+table. Agents run on the environments that they can work on; `isolate = true` runs each of them in a separate process.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Environment:
     Attributes:
         id: Registered id.
         kwargs: Arguments of the environment.
-        transfer: Source tables of the agents, see `hpo_envs.benchmarks.run`.
+        transfer: Distribution of the source tasks of the agents, see `hpo_envs.benchmarks.run`; None: no source tasks.
     """
 
     id: str
@@ -66,10 +66,10 @@ class Environment:
     transfer: str | None = None
 
     def problem(self) -> registry.Problem:
-        """The `Problem` that agents get on it.
+        """The `Problem` that agents get in this environment.
 
         Raises:
-            ValueError: There are no such source tables.
+            ValueError: There are no such source tasks.
         """
         env = gym.make(self.id, disable_env_checker=True, **self.kwargs)
         try:
@@ -96,7 +96,7 @@ class Entrant:
     isolated: bool | str = False
 
     def describe(self, header: Mapping[str, Any]) -> dict[str, Any]:
-        """A header with the entrant's name and algorithm."""
+        """Return a header with the entrant's name, algorithm and isolation, and without the folder of a policy file."""
         named = {**header, "agent": self.name}
         if self.name != self.algorithm:
             named["algorithm"] = self.algorithm
@@ -108,7 +108,7 @@ class Entrant:
         return named
 
     def fits(self, problem: registry.Problem, /, **more: Any) -> bool:
-        """Return whether it supports a problem; classes of users declare that by `supports`."""
+        """Return whether the agent supports a problem; custom classes declare this in `supports`."""
         given = {**self.hyperparameters, **more}
         if self.algorithm == POLICY:
             from hpo_envs.agents.transfer import policy
@@ -146,7 +146,7 @@ class Study:
     by_cost: bool = False
 
     def seeds_of(self, agent: Entrant, problem: registry.Problem) -> tuple[int, ...]:
-        """The seeds of an agent on a problem."""
+        """The seeds of an agent on a problem: all, or with `by_cost` the first `SLOW_SEEDS` if it is slow."""
         known = self.by_cost and agent.algorithm in registry.AGENTS
         return self.seeds[:SLOW_SEEDS] if known and registry.slow(agent.algorithm, problem) else self.seeds
 
@@ -165,7 +165,7 @@ MOST_SEEDS = 1_000_000
 
 
 def from_file(path: Path) -> Study:
-    """Read a study file.
+    """Read a study file; its folder is appended to `sys.path`, so that agents in it can be imported.
 
     Raises:
         FileNotFoundError: The file does not exist.
@@ -203,7 +203,7 @@ def seeds_of(given: Any) -> tuple[int, ...]:
     """Return the sorted seeds given as `100` (0 to 99), `"100-199"`, or a list of such ranges and ints.
 
     Raises:
-        ValueError: The value has another form, or there are duplicates or more than `MOST_SEEDS`.
+        ValueError: The value has another form or is empty, or seeds are repeated, too large or over `MOST_SEEDS`.
     """
     if isinstance(given, int) and not isinstance(given, bool) and 1 <= given <= MOST_SEEDS:
         return tuple(range(given))

@@ -37,7 +37,7 @@ class StudyTask:
 
     @property
     def foreign(self) -> str | None:
-        """Name of the factory, if the agent is from outside this package and runs in the worker's process."""
+        """Name of the factory, if it is from outside this package and runs in the worker's process; else None."""
         algorithm = self.agent.algorithm
         return algorithm if ":" in algorithm and algorithm != POLICY and not self.agent.isolated else None
 
@@ -61,7 +61,7 @@ def key_of(task: StudyTask) -> tuple[str, str]:
 
 
 def perform(task: StudyTask) -> TaskResult:
-    """Run a task.
+    """Run a task; return the runs finished within its time, and the error that stopped it, if any.
 
     Runs are made in batches that grow while time is left; results do not depend on the batches. Any exception of an
     agent (such as `SystemExit`) stops it on this id only, as does a run that exceeds its time or memory limit. An

@@ -170,7 +170,7 @@ def make_vec(
         **arguments: Arguments of `sampled.SampledTasks`: `candidates`, `budget`, `draws`.
 
     Raises:
-        ValueError: A family or language is unknown, or no table is left.
+        ValueError: A family or language is unknown, or no table is left; or see `sampled.SampledTasks`.
     """
     found = pools.pools(families, without, objective, half) if families else []
     return sampled.SampledTasks(num_envs, found, **arguments)

@@ -110,7 +110,7 @@ def _made(tables: Sequence[Table]) -> SharedSpace:
 
 
 def reliability(scores: Floats) -> float:
-    """Rank correlation of means of (rows, repeats) scores with those of new repeats (Spearman-Brown); NaN for one."""
+    """Rank correlation of means of (rows, repeats) scores with new repeats (Spearman-Brown); NaN for one repeat."""
     repeats = scores.shape[1]
     if repeats < 2:
         return float("nan")
@@ -154,7 +154,7 @@ def lines(found: Sequence[SharedSpace]) -> list[str]:
 
 
 def draw(found: Sequence[SharedSpace], path: Path) -> list[Path]:
-    """Draw correlations (top) and importance (bottom), with a column for each space of at least three tables."""
+    """Draw correlations (top) and importance (bottom), a column per space of three or more tables; return files."""
     from hpo_envs.benchmarks.plots import panels, save
 
     found = [s for s in found if len(s.tables) > 2]

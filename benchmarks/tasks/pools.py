@@ -46,7 +46,7 @@ def pools(
     objective: str | None = None,
     half: int | None = None,
 ) -> list[TaskPool]:
-    """Return a pool for each table of some families whose best configuration is better than the median one.
+    """Return a pool for each table of some families, except small or degenerate tables and those without features.
 
     Args:
         families: Names in `FAMILIES`, or custom tables.

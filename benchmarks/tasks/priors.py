@@ -12,7 +12,7 @@ TREES, DEPTH = 24, 4
 
 
 def smooth(x: Floats, count: int, rng: np.random.Generator) -> Floats:
-    """(count, n) draws of a Gaussian process over (n, d) features, each with mean 0 and deviation 1.
+    """(count, n) draws of a Gaussian process over (n, d) features, each with mean 0 and standard deviation 1.
 
     The kernel is Matern 5/2, by random Fourier features (Rahimi and Recht 2007); length-scales are drawn for each
     feature around a medium one.
@@ -24,7 +24,7 @@ def smooth(x: Floats, count: int, rng: np.random.Generator) -> Floats:
 
 
 def stepwise(x: Floats, count: int, rng: np.random.Generator) -> Floats:
-    """(count, n) sums of random regression trees over (n, d) features, each with mean 0 and deviation 1.
+    """(count, n) sums of random regression trees over (n, d) features, each with mean 0 and standard deviation 1.
 
     All nodes at a depth share a feature and a threshold; some features matter more than others.
     """

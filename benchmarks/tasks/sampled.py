@@ -137,7 +137,7 @@ class Stock:
         return DrawnTasks(keys.copy(), pool, rows, valid, rewards)
 
     def space(self, drawn: DrawnTasks) -> CandidateArrays:
-        """The candidates of tasks."""
+        """The candidates of drawn tasks, with the predictions of their source tasks."""
         pool, rows, valid = drawn.pool, drawn.rows, drawn.valid
         d = int(self.widths[pool].max())
         x = self.x[pool[:, None], rows, :d]
@@ -186,7 +186,7 @@ class SampledTasks(VectorEnv[Any, Any, Any]):
     candidate of the task, at least -1. The observation is reward, best reward and budget left, where rewards are in a
     random unit of each episode, so that the observations do not reveal how good the best candidate is.
     `CandidateObservation` adds the candidates. All episodes have the same budget, end in the same step and restart in
-    it (SAME_STEP). `info["task"]` (num_envs,) is the code of a task, since TorchRL takes numbers only:
+    it (SAME_STEP). `info["task"]` (num_envs,) has codes of the tasks, since TorchRL takes numbers only:
     `envs.unwrapped.names["group"][info["task"]]` are their task groups.
 
     Args:
@@ -232,7 +232,7 @@ class SampledTasks(VectorEnv[Any, Any, Any]):
         self._best: Floats = np.zeros(num_envs)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        """Draw the tasks; environment i gets those of seed + i // copies."""
+        """Draw the tasks: episode i has the stream of seed + i // copies; without a seed, the streams continue."""
         super().reset(seed=seed)
         if seed is not None or not self._episode:
             first = int(self.np_random.integers(2**40)) if seed is None else seed

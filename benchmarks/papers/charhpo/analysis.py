@@ -36,7 +36,7 @@ def similarity(sweep: Sweep, variant: Variant, batch_size: bool) -> list[dict[st
 
 
 def of_sweep(sweep: Sweep, variant: Variant) -> dict[str, list[float]]:
-    """Tables 10, 11 and 12 for one sweep; those of Table 12 once for each run that ties for the best."""
+    """Values of Tables 10, 11 and 12 for one sweep; those of Table 12 once for each run that ties for the best."""
     a = sweep.accuracy
     out = {f"rel@{k}": [sens.relative_at(a, k, variant)] for k in sens.KS}
     out |= {f"mean@{k}": [sens.mean_at(a, k, variant)] for k in sens.KS}
@@ -151,7 +151,7 @@ def entry(key: Key, published: str, candidates: Sequence[Value]) -> Entry:
 
 
 def entries(published: Mapping[Key, common.Published], computed: Mapping[Key, list[Value]]) -> list[Entry]:
-    """All published values, as printed, and ours, from `values`, in the order of the file.
+    """Return an entry for each published value, in the order of the file; ours are the results of `values`.
 
     A row of Tables 8 and 9 is one configuration: the tied best run that agrees in most values of both is used.
     """

@@ -23,7 +23,7 @@ appendix A's, 3 of 24 counts of maxima agree with Table 12 instead of 24."""
 
 @dataclass(frozen=True)
 class Sweep:
-    """One random search."""
+    """A random search of one task, language and architecture."""
 
     task: str  # `inflection` or `g2p`
     lang: str  # language code of Table 6

@@ -14,7 +14,7 @@ from hpo_envs.tables.datasets.cushlepor import agreement, build, semantic, text_
 from hpo_envs.tables.table import Floats, Table
 
 TABLE = "cushlepor/ted-ende"
-"""English to German: the talks of WMT 2021."""
+"""Table of the TED talks of WMT 2021, English to German."""
 
 PSQM, NEWS = "cushlepor/newstest2020-ende-psqm", "cushlepor/newstest2021-ende-mqm"
 """Tables of the pSQM labels behind the paper's RMSEs, and of news of WMT 2021 with MQM scores."""
@@ -100,7 +100,7 @@ def figures(r: Reproduction) -> None:
 
 
 def draw(table: Table, path: Path) -> list[Path]:
-    """Histograms of segment scores: score on the horizontal axis, number of segments on the vertical one."""
+    """Draw histograms of segment scores (score on the x axis, number of segments on the y axis); return the files."""
     tuned = {"cushLEPOR(LM)": "cushlepor-lm-en-de", "cushLEPOR(pSQM)": "cushlepor-psqm-en-de"}
     found = {"human (1 - MQM/25)": human(table), **scores(table, {"hLEPOR, default": "default", **tuned})}
     figure, (row,) = panels(1, 2, (8.4, 3.6), sharey=True)

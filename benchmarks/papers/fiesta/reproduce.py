@@ -35,8 +35,8 @@ def note(
 ) -> Record:
     """Return the row of one of our numbers, and compare it with the published one, if there is one.
 
-    `where` is the table or figure, then after a colon the deviation from it, with which nothing is added to
-    `r.compared`; `delta` the error rate, if there is one; `error` the standard error of our value, and `runs` the
+    `where` is the table or figure, then after a colon the deviation from it, if any: such numbers are not added to
+    `r.compared`. `delta` is the error rate, if there is one; `error` the standard error of our value, and `runs` the
     number of its runs.
     """
     table, _, departure = where.partition(":")
@@ -60,7 +60,7 @@ def verdict(
     They agree within three standard errors of the difference, or the equivalent quantile of a logistic distribution,
     plus rounding. The standard error of the published number is ours, scaled to its number of runs. Extremes are
     compared by `selections.scale` (then `error`), after ours is shifted to its expectation for the paper's number of
-    runs; `n` is ours. A quantity other than `mean`, `correct`, `min` and `max` has no runs and has to be equal.
+    runs; `n` is our number. A quantity other than `mean`, `correct`, `min` and `max` has no runs and has to be equal.
     """
     if published is None:
         return ""

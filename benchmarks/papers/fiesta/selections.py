@@ -71,7 +71,7 @@ class Selections:
         return len(self.right)
 
     def summary(self) -> dict[str, tuple[float, float]]:
-        """`min`, `mean`, `max` and `correct` (per cent) with standard errors, for extremes with their scale."""
+        """`min`, `mean`, `max` and `correct` (per cent) with standard errors, or with the scale for extremes."""
         n, x, p = len(self), np.sort(self.evaluations), float(self.right.mean())
         spread = float(x.std(ddof=1)) if n > 1 else 0.0
         return {

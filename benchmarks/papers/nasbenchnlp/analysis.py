@@ -114,7 +114,7 @@ def epoch_correlations(table: Table, epochs: Sequence[int] = (5, 10, 25, 50)) ->
 
 
 def ranks(table: Table, epoch: int) -> tuple[Floats, Floats]:
-    """Data of one panel of figure 5: ranks of first runs by validation loss at an epoch, and by final test loss."""
+    """Data of one panel of figure 5: ranks of first runs by validation loss at an epoch and by final test loss."""
     losses = table.values[..., [table.metric("validation_loss"), table.metric("test_loss")]]
     whole = ~np.isnan(losses[:, 0]).any(axis=(1, 2))
     return rankdata(losses[whole, 0, epoch - 1, 0]), rankdata(losses[whole, 0, -1, 1])
@@ -168,7 +168,7 @@ def top_architectures(table: Table, count: int) -> list[Record]:
 def edit_distances(sample: Sequence[cells.Cell], pairs: int, seed: int, seconds: float) -> Floats:
     """(pairs,) upper bounds of the graph edit distance between random pairs of different cells (figure 7).
 
-    It is the best of networkx's approximations within `seconds`, at most the cost of replacing the whole graph.
+    Each is the best of networkx's approximations within `seconds`, at most the cost of replacing the whole graph.
     """
     match, rng = nx.algorithms.isomorphism.categorical_node_match("op", None), np.random.default_rng(seed)
     found = []

@@ -1,4 +1,4 @@
-"""Figures 2, 4 to 8 and 10 to 12 as pictures."""
+"""Figures 2, 4 to 8 and 10 to 12 as pictures: each function draws one, and returns the paths of its files."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -15,10 +15,10 @@ from hpo_envs.tables.cells.recipe import Cell
 from hpo_envs.tables.table import Floats
 
 PASSES, RATE, NEGATIVE = 100, 0.05, 5
-"""Passes over all words, Adam's step, and words drawn against each that a document has."""
+"""Passes over all words, Adam's step size, and negative samples per word of a document."""
 
 WORDS = 4096
-"""Most frequent words that are kept."""
+"""Number of words that are kept, the most frequent ones."""
 
 
 def embed(sample: Sequence[Cell], size: int, seed: int, epochs: int = PASSES) -> Floats:

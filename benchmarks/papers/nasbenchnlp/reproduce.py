@@ -128,7 +128,7 @@ def figure11(r: Reproduction) -> list[Record]:
 
 
 def run_method(method: settings.Method, preset: str, seeds: Sequence[int], dataset: str) -> list[runs.Run]:
-    """All trials of a method."""
+    """Run all trials of a method; return the runs."""
     trained = method.hyperparameters.get("features") == settings.GRAPH
     table = embedded(dataset) if trained else load(f"nasbenchnlp/{dataset}")
     env = {"table": table, "shuffle": False, "variant": settings.VARIANT[preset], **method.env}
@@ -146,7 +146,7 @@ def run_method(method: settings.Method, preset: str, seeds: Sequence[int], datas
 
 
 def _all_seen(seen: set[int], count: int, action: Any, reward: float) -> bool:
-    """Return whether every cell was trained; further steps of random search have no cost and no effect."""
+    """Add a cell to `seen`; return whether all were trained: further steps of random search have no cost or effect."""
     seen.add(int(action[0]))
     return len(seen) == count
 

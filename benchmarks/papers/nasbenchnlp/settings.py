@@ -17,7 +17,7 @@ GRAPH2VEC_RANGES = (
     (-7.2101, 8.3642), (-4.9309, 4.4627), (-8.3743, 8.8348), (-8.0099, 3.7061), (-6.3404, 7.5465),
     (-9.3342, 9.2246), (-6.5102, 6.758), (-3.9782, 6.3059), (-8.1595, 8.9719), (-8.7381, 7.2418),
 )  # fmt: skip
-"""Lowest and highest released value of each, by which tables are scaled; the released code searches raw values."""
+"""Lowest and highest released value of each feature, which scale the tables; the released code searches raw values."""
 
 GRAPH = "graph2vec_"
 """Prefix of 50 features trained by `graph2vec` on the table's cells; the paper's, which upstream released

@@ -12,7 +12,7 @@ PUBLISHED_TRIALS = 100
 """Number of trials of every published mean (section 4.3)."""
 
 ENOUGH = 10
-"""Trials from which on our standard deviation is taken to be known; with fewer, it is the published one."""
+"""Number of trials from which on our standard deviation is used; with fewer, the published one."""
 
 Key = tuple[int, str, str, str]
 """(table, pair, method, score)."""

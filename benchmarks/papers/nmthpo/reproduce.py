@@ -131,7 +131,7 @@ UNSEEN = (
     *("CharMini-hun-lstm-v0", "CharMini-jpn-transformer-v0", "TaskSet-lstm128-v0", "TaskSet-gru64-mean-v0"),
     *("TextMini-reviews-joint-v0", "TextMini-names-joint-v0"),
 )
-"""Tables that no constant of these agents was chosen on."""
+"""Ids of tables on which no constant of these agents was chosen."""
 
 
 def unseen(r: Reproduction) -> list[Record]:

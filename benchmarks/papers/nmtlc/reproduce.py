@@ -87,7 +87,7 @@ def _settings(corpus: str, seeds: range) -> list[Record]:
 
 
 def survivors(r: Reproduction) -> list[Record]:
-    """Fraction of systems ahead of the final winner at each point of training; halving must keep them to keep it."""
+    """Fraction of systems ahead of the final winner at each point of training; it survives a rung only if they do."""
     rows: list[Record] = []
     drawn: dict[str, list[float]] = {}
     for corpus in CORPORA:

@@ -1,1 +1,1 @@
-"""The verdict on optimizers across tasks: the committed runs, tests over task groups, and when a model pays."""
+"""The verdict on optimizers across tasks: the committed runs, tests over task groups, and when models help."""

@@ -2,7 +2,7 @@
 
     python -m hpo_envs.benchmarks.tasks.verdict build runs/NMTHPO runs/CharHPO ...   # writes the table, see table.py
     python -m hpo_envs.benchmarks.tasks.verdict build runs/NMTLC ... --track "learning curves"   # of another track
-    python -m hpo_envs.benchmarks.tasks.verdict publish    # scores, pictures, and what README, report and board say
+    python -m hpo_envs.benchmarks.tasks.verdict publish    # scores, picture, texts of README, report, leaderboard
     python -m hpo_envs.benchmarks.tasks.verdict            # prints the tables
 
 `tests/regression/recompute.py verdict` recomputes all of it without this suite.
@@ -30,7 +30,7 @@ from hpo_envs.tables.files import atomic
 SUMMARY = table.RUNS.with_suffix(".json")
 
 LEARNED = Path(leaderboard.__file__).with_name("learned") / "results" / "adaptation.csv"
-"""Adaptation gains of learned optimizers, see `hpo_envs.benchmarks.learned.adaptation`."""
+"""File of the adaptation gains of learned optimizers, see `hpo_envs.benchmarks.learned.adaptation`."""
 
 LONGEST = max(properties.BUDGETS)
 """Evaluations of the default score."""
@@ -225,7 +225,7 @@ def publish() -> dict[str, Any]:
 
 
 def state(found: Mapping[str, Any], root: Path) -> None:
-    """Write the picture and the blocks of README, report and board."""
+    """Write the picture, the blocks of README and report, and the verdict of the leaderboard."""
     parts = {"sentence": [sentence(found)], **tables(found)}
     for page in (root / "README.md", root / "docs" / "report.md"):
         atomic.write(page, filled(page.read_text("utf-8"), parts))

@@ -1,4 +1,4 @@
-"""Tests across task groups, with power; the same by a hierarchical model; and sensitivity to scores and tasks."""
+"""Tests across task groups, with power; posteriors of a hierarchical model; sensitivity to scores and tasks."""
 
 import functools
 from collections.abc import Mapping
@@ -59,7 +59,7 @@ def pairs(found: TaskScores, judged: Mapping[str, Any], base: str | None = None)
     """Pairs across task groups: difference, interval, p-values of t (with Holm's) and of Wilcoxon's test, and power.
 
     `needed` is the number of groups that would make the difference significant with a power of 80 %, if its mean and
-    deviation stay as they are (None: over `MOST`), `detectable` the difference that these groups would find with that
+    deviation stay as they are (None: over `MOST`), `detectable` the difference that the given groups find with that
     power; both at the level that Bonferroni's correction gives a pair. `from_seeds` is the share of the variance of the
     mean difference that is due to the seeds, which more of them would reduce. `judged` is that of `found`; with `base`
     only pairs with this agent, as the second one, are tested, and Holm's procedure corrects for these.
@@ -161,7 +161,7 @@ def ways(frame: pd.DataFrame, most: int) -> dict[str, TaskScores]:
 
 
 def sensitivity(found: Mapping[str, TaskScores]) -> list[dict[str, Any]]:
-    """For each way to score: leader, agents tied with it, and significant pairs of the default kept or reversed."""
+    """For each way to score: leader, agents tied with it, significant pairs of the default that persist or flip."""
     verdicts = {name: one.judged for name, one in found.items()}
     known = [p for p in next(iter(verdicts.values()))["pairs"] if p["there"]["verdict"] in ("better", "worse")]
     rows = []

@@ -10,7 +10,7 @@ from hpo_envs.tables.checks import extra_module
 
 
 def draw(found: Mapping[str, Any], path: Path) -> list[Path]:
-    """Draw both panels from the summary of the verdict; return the files, whose `path` has no suffix."""
+    """Draw both panels from the summary of the verdict; return the files. `path` has no suffix."""
     rows, agents = [*reversed(found["by_group"])], shown(found)
     with extra_module("matplotlib", "plots", "plots").rc_context(STYLE):
         figure, ((left, right),) = panels(1, 2, (9.0, 1.2 + 0.17 * len(rows)), width_ratios=(3, 2))

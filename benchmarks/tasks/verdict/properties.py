@@ -120,7 +120,7 @@ def expected_lead(facts: Mapping[str, float], budget: float) -> tuple[float, flo
 
 
 def described(table: Table, metric: str) -> dict[str, float] | None:
-    """Properties of a table, from the committed rows if it is one of theirs; None where `of_table` has none."""
+    """Properties of a table, from the committed rows if they have it, else by `of_table`; None if that fails."""
     for row in known():
         if row["sha256"] == table.provenance.sha256 and row["table"] == table.name:
             return {name: float(row[name]) for name in MEANING}
@@ -131,7 +131,7 @@ def described(table: Table, metric: str) -> dict[str, float] | None:
 
 
 def lines(facts: Mapping[str, float], budget: float = BUDGETS[-1]) -> list[str]:
-    """Properties of a table as text, and what they suggest."""
+    """Properties of a table as lines of text, and the lead of `bo` that they suggest."""
     mean, low, high = expected_lead(facts, budget)
     advice = "a model pays" if low > 0 else "random search is as good" if high < 0 else "no clear advice"
     said = f"lead of bo over random search, {budget:g} evaluations: {mean:.2f} [{low:.2f}, {high:.2f}], {advice}"

@@ -42,7 +42,7 @@ def build(folders: Sequence[Path]) -> bytes:
 
 
 def with_track(name: str, folders: Sequence[Path]) -> bytes:
-    """The table of tracks with the runs in some folders as track `name`, in place of its present ones."""
+    """The table of tracks, as Parquet, with the runs in some folders in place of the present ones of track `name`."""
     import pyarrow as pa
     from pyarrow import compute
     from pyarrow import parquet as pq
