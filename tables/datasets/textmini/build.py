@@ -16,7 +16,7 @@ from hpo_envs.tables.table import Floats, Metric, Table, searched
 NAMES = tuple(f"textmini/{label}" for label in LABELS)
 
 COMMIT = "35b4ce4775a3214fdd21b912c40e70e6c0268df5"
-"""Commit of this project since which the training code (`families/textmini/training` and `tasks`) is unchanged."""
+"""Commit of this project since which training (`families/textmini/training` and `tasks`) gives the same results."""
 
 MODELS_OF = {"classification": ("joint", "neural"), "tagging": ("crf", "tagger"), "inflection": ("lstm", "transformer")}
 """Model classes of each kind of task."""

@@ -17,8 +17,8 @@ def members(archive: bytes, folder: str, encoding: str = "utf-8") -> dict[str, s
         return {name.removeprefix(f"{folder}/"): opened.read(name).decode(encoding) for name in names}
 
 
-def conllu(content: bytes, column: int) -> Iterator[Sentence]:
-    """Sentences of a CoNLL-U file with a column (0 is the first) as tags, without subtypes after a colon."""
+def conllu(content: bytes, column: int = 3) -> Iterator[Sentence]:
+    """Sentences of a CoNLL-U file with a column (3: parts of speech) as tags, without subtypes after a colon."""
     for block in content.decode().split("\n\n"):
         rows = [line.split("\t") for line in block.splitlines() if line[:1].isdigit()]
         rows = [row for row in rows if row[0].isdigit()]  # neither ranges of contractions nor empty nodes

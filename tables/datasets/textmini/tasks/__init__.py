@@ -70,6 +70,16 @@ def split(examples: Iterable[tuple[Any, Any]], validation: int, test: int) -> di
     return {"test": ordered[:test], "validation": ordered[test:held], "train": ordered[held:]}
 
 
+def upstream(read: Callable[[bytes], Iterable[tuple[Any, Any]]]) -> Callable[..., dict[str, Iterable[tuple[Any, Any]]]]:
+    """Reader of upstream's three parts, each in a file of its own, from the reader of a file."""
+    return lambda *files: dict(zip(PARTS, map(read, files), strict=True))
+
+
+def treebank(name: str) -> tuple[str, ...]:
+    """Files of a treebank of Universal Dependencies, see `upstream`."""
+    return tuple(f"ud/{name}-ud-{part}.conllu" for part in ("train", "dev", "test"))
+
+
 def _modules() -> dict[str, str]:
     prefix = f"{__name__}."
     found = (module.name for module in pkgutil.walk_packages(__path__, prefix) if not module.ispkg)

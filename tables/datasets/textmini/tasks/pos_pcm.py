@@ -6,8 +6,8 @@ from hpo_envs.tables.datasets.textmini.tasks import Examples, TextTask, split
 
 def read(development: bytes, test: bytes) -> dict[str, Examples]:
     """Upstream's development part for training, one half of its test part for validation and one for testing."""
-    unseen = list(conllu(test, 3))
-    return split(unseen, len(unseen) // 2, len(unseen) // 2) | {"train": list(conllu(development, 3))}
+    unseen = list(conllu(test))
+    return split(unseen, len(unseen) // 2, len(unseen) // 2) | {"train": list(conllu(development))}
 
 
 FILES = ("ud/pcm_nsc-ud-dev.conllu", "ud/pcm_nsc-ud-test.conllu")

@@ -1,14 +1,6 @@
 """Parts of speech of Vietnamese words (Universal Dependencies, VTB)."""
 
-from hpo_envs.tables.datasets.textmini.readers import Sentence, conllu
-from hpo_envs.tables.datasets.textmini.tasks import TextTask
+from hpo_envs.tables.datasets.textmini.readers import conllu
+from hpo_envs.tables.datasets.textmini.tasks import TextTask, treebank, upstream
 
-
-def read(train: bytes, development: bytes, test: bytes) -> dict[str, list[Sentence]]:
-    """The sentences, in upstream's parts."""
-    parts = {"train": train, "validation": development, "test": test}
-    return {part: list(conllu(content, 3)) for part, content in parts.items()}
-
-
-FILES = tuple(f"ud/vi_vtb-ud-{part}.conllu" for part in ("train", "dev", "test"))
-TASK = TextTask("tagging", "vie", "tokens", FILES, read, (15000, 6000, 6000))
+TASK = TextTask("tagging", "vie", "tokens", treebank("vi_vtb"), upstream(conllu), (15000, 6000, 6000))

@@ -1,9 +1,10 @@
 """Tones of Vietnamese syllables written without tone marks (Universal Dependencies, VTB)."""
 
 import unicodedata
+from collections.abc import Iterator
 
 from hpo_envs.tables.datasets.textmini.readers import Sentence, conllu
-from hpo_envs.tables.datasets.textmini.tasks import TextTask
+from hpo_envs.tables.datasets.textmini.tasks import TextTask, treebank, upstream
 
 _MARKS = {"\u0300": "falling", "\u0301": "rising", "\u0303": "broken", "\u0309": "dipping", "\u0323": "heavy"}
 
@@ -15,16 +16,11 @@ def _bare(syllable: str) -> tuple[str, str]:
     return unicodedata.normalize("NFC", "".join(letter for letter in letters if letter not in _MARKS)), tone
 
 
-def _syllables(sentence: Sentence) -> Sentence:
-    bare, tones = zip(*(_bare(syllable) for word in sentence[0] for syllable in word.split()), strict=True)
-    return bare, tones
+def syllables(content: bytes) -> Iterator[Sentence]:
+    """The bare syllables of sentences, with their tones."""
+    for words, _ in conllu(content):
+        bare, tones = zip(*(_bare(syllable) for word in words for syllable in word.split()), strict=True)
+        yield bare, tones
 
 
-def read(train: bytes, development: bytes, test: bytes) -> dict[str, list[Sentence]]:
-    """The bare syllables of the sentences with their tones, in upstream's parts."""
-    parts = {"train": train, "validation": development, "test": test}
-    return {part: [_syllables(sentence) for sentence in conllu(content, 3)] for part, content in parts.items()}
-
-
-FILES = tuple(f"ud/vi_vtb-ud-{part}.conllu" for part in ("train", "dev", "test"))
-TASK = TextTask("tagging", "vie", "tokens", FILES, read, (15000, 6000, 6000))
+TASK = TextTask("tagging", "vie", "tokens", treebank("vi_vtb"), upstream(syllables), (15000, 6000, 6000))
