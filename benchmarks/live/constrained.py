@@ -57,7 +57,7 @@ def hartmann6(c: Config) -> tuple[float, ...]:
 
 
 def vessel(c: Config) -> tuple[float, ...]:
-    """Design of a pressure vessel (Kannan and Kramer 1994), thicknesses in 1/16 inch: -log10 of its cost."""
+    """Negative log10 of the cost of a pressure vessel (Kannan and Kramer 1994), with thicknesses in 1/16 inch."""
     shell, head, r, length = c["shell"] / 16.0, c["head"] / 16.0, c["radius"], c["length"]
     cost = 0.6224 * shell * r * length + 1.7781 * head * r * r + 3.1661 * shell**2 * length + 19.84 * shell**2 * r
     volume = math.pi * r * r * length + 4.0 / 3.0 * math.pi * r**3
@@ -65,7 +65,7 @@ def vessel(c: Config) -> tuple[float, ...]:
 
 
 def forest(c: Config) -> tuple[float, ...]:
-    """Accuracy of a random forest on 300 digits, with at most 1,500 nodes."""
+    """Accuracy of a random forest on 300 digits; constraint: nodes <= 1,500."""
     accuracy = problems._score(model := RandomForestClassifier(**c, random_state=0), "digits", 300)
     return accuracy, math.log10(sum(tree.tree_.node_count for tree in model.estimators_) / 1500.0)
 
@@ -98,7 +98,7 @@ CONSTRAINED: Mapping[str, tuple[Any, Callable[[Config], tuple[float, ...]]]] = {
 
 
 def unconstrained(name: str) -> LiveProblem:
-    """A problem without its constraints."""
+    """Return a problem without its constraints."""
     space, function = CONSTRAINED[name]
     return LiveProblem(name, space, lambda c: function(c)[0])
 
@@ -118,7 +118,7 @@ def play(name: str, optimiser: str, seed: int) -> float:
 
 
 def table(against: str = "box-bo") -> pd.DataFrame:
-    """Mean regret by optimizer and problem, and mean difference to one optimizer with its standard error.
+    """Mean regret by optimizer and problem, and mean difference from the optimizer `against` with standard error.
 
     Regret is 0 at the best score of all runs, and 1 at the median of random search or without a feasible score.
     """

@@ -19,7 +19,7 @@ EPOCHS = 27
 
 @dataclass(frozen=True)
 class CurveProblem:
-    """A function to train epoch by epoch."""
+    """A training problem with a score after each epoch."""
 
     name: str
     search_space: Any  # as in `hpo_envs.tune`
@@ -27,12 +27,12 @@ class CurveProblem:
     noise: float = 0.0  # standard deviation of the normal noise of each observed score
 
     def function(self, config: Config) -> float:
-        """The score without noise after the last epoch."""
+        """Return the score without noise after the last epoch."""
         return [*self.curve(config)][-1]
 
 
 def _linear(step: Callable[..., Any], model: Any, data: str) -> Iterator[float]:
-    """Score after each epoch, at least -1, on one half of 300 rows of a linear model that is trained on the other."""
+    """Yield a linear model's score after each epoch, at least -1; trained on half of 300 rows, scored on the rest."""
     x, y, v, w = halves(data, 300)
     if y.dtype == np.float64:
         y, w = ((part - y.mean()) / y.std() for part in (y, w))
@@ -48,19 +48,19 @@ def _linear(step: Callable[..., Any], model: Any, data: str) -> Iterator[float]:
 
 
 def linear_cancer(c: Config) -> Iterator[float]:
-    """Accuracy of a linear classifier on the breast cancer data."""
+    """Accuracy of a linear classifier on the breast cancer data after each epoch."""
     model = SGDClassifier(learning_rate="constant", random_state=0, **c)
     return _linear(lambda m, x, y: m.partial_fit(x, y, classes=[0, 1]), model, "breast_cancer")
 
 
 def linear_diabetes(c: Config) -> Iterator[float]:
-    """R^2 of a linear model on the standardised diabetes data."""
+    """R^2 of a linear model on the standardised diabetes data after each epoch, at least -1."""
     model = SGDRegressor(learning_rate="invscaling", random_state=0, **c)
     return _linear(lambda m, x, y: m.partial_fit(x, y), model, "diabetes")
 
 
 def _network(c: Config, data: str) -> Iterator[float]:
-    """Accuracy after each epoch on one half of 300 rows of a network trained on the other by gradient descent."""
+    """Yield the accuracy of a network after each epoch of SGD; trained on half of 300 rows, scored on the rest."""
     x, y, v, w = halves(data, 300)
     rng, target = np.random.default_rng(0), np.eye(int(y.max()) + 1)[y]
     sizes = [x.shape[1], *[c["units"]] * c["layers"], target.shape[1]]
@@ -91,11 +91,11 @@ ACTIVATIONS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
     "relu": (lambda z: np.maximum(z, 0.0), lambda a: a > 0.0),
     "tanh": (np.tanh, lambda a: 1.0 - a * a),
 }
-"""Functions, and their slopes by their values."""
+"""Activation functions, and their derivatives as functions of the activation."""
 
 
 def factors(c: Config) -> Iterator[float]:
-    """Minus the error of a matrix factorisation on held-out entries of a noisy matrix of rank three; it can overfit."""
+    """Negative error (RMSE, at most 2) on held-out entries of a factorisation of a noisy matrix, after each epoch."""
     rng = np.random.default_rng(60)
     truth = rng.normal(size=(60, 3)) @ rng.normal(size=(3, 40)) / math.sqrt(3.0) + 0.5 * rng.normal(size=(60, 40))
     known = rng.random((60, 40)) < 0.35
@@ -139,31 +139,31 @@ def _synthetic(shape: Callable[..., float]) -> Callable[[Config], Iterator[float
 
 
 def crossing(quality: float, speed: float, edge: float, t: float, c: Config) -> float:
-    """Fast trainings lead at first; the better a training is in the end, the slower it is."""
+    """Return the score at fraction t of a training, where the best trainings are slow and fast ones lead at first."""
     good = max(quality, 0.0)
     return quality * (1.0 - math.exp(-t / (0.02 + 0.5 * good**2 * (1.2 - speed))))
 
 
 def overfitting(quality: float, speed: float, edge: float, t: float, c: Config) -> float:
-    """From some epoch on scores fall again, the sooner, the larger the capacity that dropout leaves."""
+    """Return the score at fraction t of a training; it falls late, earlier with more capacity and less dropout."""
     capacity: float = 0.5 + 0.05 * c["depth"] - c["drop"] + 0.3 * speed
     return quality * (1.0 - math.exp(-t / 0.1)) - 0.5 * capacity * max(0.0, t - 0.7 + 0.5 * capacity)
 
 
 def slow(quality: float, speed: float, edge: float, t: float, c: Config) -> float:
-    """The better a training is in the end, the later it begins to rise."""
+    """Return the score at fraction t of a training; the better its final score, the later it begins to rise."""
     begin = 0.55 * max(quality, 0.0)
     return 0.3 * (1.0 - quality) * t + quality * max(0.0, t - begin) / (1.0 - begin)
 
 
 def diverging(quality: float, speed: float, edge: float, t: float, c: Config) -> float:
-    """Just beyond the best learning rates, trainings lead until they collapse."""
+    """Return the score at fraction t of a training; beyond the best learning rates, it leads until it collapses."""
     good = (quality + 0.3 * speed) * (1.0 - math.exp(-t / 0.15))
     return good if edge > 0.0 or t < 0.15 + 0.4 * math.exp(8.0 * edge) else -0.2
 
 
 def steady(quality: float, speed: float, edge: float, t: float, c: Config) -> float:
-    """All curves have one shape, so that the best trainings tend to lead from the start."""
+    """Return the score at fraction t of a training; the best trainings tend to lead from the start."""
     return quality * (1.0 - math.exp(-t / (0.1 + 0.2 * (1.0 - speed))))
 
 
@@ -176,7 +176,7 @@ def _nearest(env_id: str, metric: str) -> tuple[Objective, Any, np.ndarray[Any, 
 
 
 def measured(env_id: str, metric: str) -> CurveProblem:
-    """Measured curves: those of the nearest configuration in the table, at 27 equal parts of the longest training."""
+    """Return a problem with measured curves: the curve of the nearest configuration, at 27 evenly spaced levels."""
 
     def curve(c: Config) -> Iterator[float]:
         found, points, units = _nearest(env_id, metric)
@@ -223,4 +223,4 @@ TRAININGS: tuple[CurveProblem, ...] = (
     measured("NMTLC-swen-v0", "log_perplexity"),
     measured("CharMiniLC-eng-transformer-v0", "accuracy"),
 )
-"""Five trained for real, five synthetic families, two ids of this suite."""
+"""Five problems with real trainings, five synthetic families, two ids of this suite."""

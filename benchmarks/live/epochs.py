@@ -1,10 +1,10 @@
-"""Early stopping: trainings of 27 epochs under a budget of epochs.
+"""Optimizers compared with early stopping: trainings of 27 epochs under a budget of epochs.
 
     python -m hpo_envs.benchmarks.live.epochs run --seeds 5-24
     python -m hpo_envs.benchmarks.live.epochs table
 
-A run is one line of `epochs.csv` for each budget; stored runs are not repeated. Syne Tune and DEHB resume paused
-trainings at no cost, as here every training does.
+A run is one line of `epochs.csv` for each budget; stored runs are not repeated. Only DEHB resumes stopped
+trainings, at no cost.
 """
 
 import contextlib
@@ -39,7 +39,7 @@ class SpentError(Exception):
 
 
 class EpochBudget:
-    """Trainings of one run, whose epochs are counted; `seed` draws the noise of the observed scores."""
+    """Trainings of one run within a budget of epochs; `seed` seeds the noise of the observed scores."""
 
     def __init__(self, problem: CurveProblem, seed: int, epochs: int) -> None:
         self._problem, self._seed, self._epochs = problem, seed, epochs
@@ -48,7 +48,7 @@ class EpochBudget:
         self.configs: list[Config] = []  # of each training
 
     def begin(self, config: Config) -> int:
-        """Return the number of a new training."""
+        """Begin a training; return its number."""
         self.configs.append(dict(config))
         self._curves.append(enumerate(self._problem.curve(config), 1))
         return len(self.configs) - 1
@@ -73,7 +73,7 @@ class EpochBudget:
 
 
 def by_tune(budget: EpochBudget, problem: CurveProblem, seed: int, epochs: int, stopping: bool) -> None:
-    """`tune` on a function that reports each epoch, or, without early stopping, returns the last score."""
+    """Run `tune` on a function that reports each epoch or, without early stopping, returns the last score."""
 
     def train(config: Config, trial: Trial) -> None:
         training = budget.begin(config)
@@ -92,7 +92,7 @@ def by_tune(budget: EpochBudget, problem: CurveProblem, seed: int, epochs: int, 
 
 
 def by_optuna(budget: EpochBudget, problem: CurveProblem, seed: int, epochs: int, pruned: bool) -> None:
-    """Optuna's TPE, with or without `HyperbandPruner`."""
+    """Run Optuna's TPE, with or without `HyperbandPruner`."""
     optuna = extra_module("optuna", "optuna", "live studies")
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     pruner = optuna.pruners.HyperbandPruner(1, EPOCHS, 3) if pruned else optuna.pruners.NopPruner()
@@ -113,7 +113,7 @@ def by_optuna(budget: EpochBudget, problem: CurveProblem, seed: int, epochs: int
 
 
 def by_syne_tune(budget: EpochBudget, problem: CurveProblem, seed: int, epochs: int, scheduler: str) -> None:
-    """A scheduler of Syne Tune; conditions are not passed on."""
+    """Run a scheduler of Syne Tune; conditions of hyperparameters are not passed on."""
     from syne_tune.backend import trial_status
 
     spaces = extra_module("syne_tune.config_space", "syne_tune", "live studies")
@@ -137,7 +137,7 @@ def by_syne_tune(budget: EpochBudget, problem: CurveProblem, seed: int, epochs: 
 
 
 def by_dehb(budget: EpochBudget, problem: CurveProblem, seed: int, epochs: int) -> None:
-    """DEHB; a configuration that it suggests again, as after a promotion, continues its training."""
+    """Run DEHB; a configuration that is suggested again, as after a promotion, continues its training."""
     dehb = extra_module("dehb", "dehb", "live studies")
     space = space_of(problem.search_space)
     with tempfile.TemporaryDirectory() as folder:
@@ -164,11 +164,11 @@ METHODS: dict[str, tuple[Callable[..., None], tuple[Any, ...]]] = {
     "tpe": (by_optuna, (False,)), "syne-asha": (by_syne_tune, ("ASHA",)), "syne-bohb": (by_syne_tune, ("BOHB",)),
     "dehb": (by_dehb, ()),
 }  # fmt: skip
-"""`tune` with and without early stopping, and the others. Syne Tune 0.16 has no MOBSTER."""
+"""Methods: function and further arguments. Syne Tune 0.16 has no MOBSTER."""
 
 
 def play(problem: CurveProblem, optimiser: str, epochs: int, seed: int) -> list[study.ShortRow]:
-    """Search under a budget of epochs, which has to be used to the last one; return its rows."""
+    """Run a method within a budget of epochs; return its rows, or raise a RuntimeError if epochs are left."""
     budget, (method, given) = EpochBudget(problem, seed, epochs), METHODS[optimiser]
     with contextlib.suppress(SpentError):
         method(budget, problem, seed, epochs, *given)

@@ -84,13 +84,13 @@ class Optuna(Optimiser):
         return trial, active_of(self._space, lambda h: suggested(trial, h))
 
     def tell(self, handle: Any, score: float, violations: Sequence[float] = ()) -> None:
-        """End a trial."""
+        """Store the violations in a trial and complete it with its score."""
         handle.set_user_attr("violations", [*violations])
         self._study.tell(handle, score)
 
 
 def suggested(trial: Any, h: Hyperparameter) -> Any:
-    """The value of a hyperparameter that a trial of Optuna suggests."""
+    """Return the value that a trial of Optuna suggests for a hyperparameter."""
     if h.values:
         return trial.suggest_categorical(h.name, h.values)
     if h.kind == "int":
@@ -116,7 +116,7 @@ class Smac(Optimiser):
         return trial, {k: v.item() if isinstance(v, np.generic) else v for k, v in trial.config.items()}
 
     def tell(self, handle: Any, score: float, violations: Sequence[float] = ()) -> None:
-        """End a trial; SMAC minimises, without constraints."""
+        """Complete a trial with the negated score as its cost; violations are ignored."""
         from smac.runhistory.dataclasses import TrialValue
 
         self._facade.tell(handle, TrialValue(cost=-score))
@@ -154,13 +154,13 @@ class AxClient(Optimiser):
         return number, active_of(self._space, lambda h: given[h.name])
 
     def tell(self, handle: Any, score: float, violations: Sequence[float] = ()) -> None:
-        """End a trial."""
+        """Complete a trial with its score and violations."""
         limits = {f"limit{k}": float(v) for k, v in enumerate(violations)}
         self._client.complete_trial(handle, {"score": score, **limits})
 
 
 def active_of(space: Iterable[Hyperparameter], value: Callable[[Hyperparameter], Any]) -> Config:
-    """Values of the active hyperparameters; only these are requested."""
+    """Return the values of the active hyperparameters by name; `value` is called only for these."""
     config: dict[str, Any] = {}
     for h in space:
         if all(config.get(parent) in choices for parent, choices in h.conditions.items()):
@@ -169,7 +169,7 @@ def active_of(space: Iterable[Hyperparameter], value: Callable[[Hyperparameter],
 
 
 def make(name: str, problem: LiveProblem, seed: int, budget: int, constraints: int = 0) -> Optimiser:
-    """An optimizer by name, for a number of evaluations (`budget`) and of constraints.
+    """Create an optimizer by name, for a number of evaluations (`budget`) and of constraints.
 
     Names are registered agents, `optuna-tpe` (multivariate by default since Optuna 5), `optuna-tpe-univariate`,
     `optuna-gp`, `smac3` and `botorch-ax`.

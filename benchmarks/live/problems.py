@@ -1,4 +1,4 @@
-"""Functions to tune: analytic ones, scikit-learn's models on its small data sets, and ids of this suite."""
+"""Problems to tune: analytic functions, scikit-learn's models on its small data sets, and ids of this suite."""
 
 import functools
 import hashlib
@@ -44,7 +44,7 @@ class LiveProblem:
         return self.space.space if isinstance(self.space, Id) else self.space
 
     def observed(self, config: Config, seed: int, evaluation: int) -> tuple[float, float]:
-        """The observed score, whose noise is drawn from (problem, seed, evaluation), and the score without noise."""
+        """Return the observed score, with noise seeded by problem, seed and evaluation, and the score without noise."""
         score = float(self.function(config))
         if not self.noise:
             return score, score
@@ -90,13 +90,13 @@ def ellipsoid(config: Config) -> float:
 
 
 def shifted_branin(config: Config) -> float:
-    """Branin's function with a shift that depends on a category, and integers on one axis."""
+    """Branin's function with integers on one axis; a category shifts the other axis and the score."""
     shift, offset = {"a": (0.0, 0.0), "b": (2.5, -15.0), "c": (-3.0, -5.0), "d": (5.0, -40.0)}[config["kind"]]
     return branin(config["x"] + shift, config["y"]) + offset
 
 
 def schedule(config: Config) -> float:
-    """A simulated training's accuracy: a ridge in log learning rate and batch size, which depends on the optimiser."""
+    """Simulated accuracy of a training: a ridge in log learning rate and batch size, which the optimizer shifts."""
     best = {"sgd": -1.2, "adam": -3.0, "lamb": -2.4}[config["optimizer"]]
     top = {"sgd": 0.93, "adam": 0.92, "lamb": 0.90}[config["optimizer"]]
     offset = math.log10(config["lr"]) - best - 0.5 * math.log10(config["batch"] / 64.0)
@@ -112,7 +112,7 @@ def schedule(config: Config) -> float:
 
 @functools.cache
 def halves(name: str, rows: int) -> tuple[np.ndarray, ...]:
-    """Two halves of the first rows of scikit-learn's data, in one random order: standardised features and targets."""
+    """Return two random halves of `rows` rows of scikit-learn's data: standardised features and targets of each."""
     x, y = getattr(datasets, f"load_{name}")(return_X_y=True)
     order = np.random.default_rng(0).permutation(len(x))[:rows]
     x, y, half = preprocessing.StandardScaler().fit_transform(x[order]), y[order], rows // 2
@@ -120,7 +120,7 @@ def halves(name: str, rows: int) -> tuple[np.ndarray, ...]:
 
 
 def _score(model: Any, name: str, rows: int) -> float:
-    """Mean score of two models, each trained on one half of the first rows and evaluated on the other."""
+    """Return the mean score of two-fold cross-validation of a model on the `halves` of the data."""
     x, y, v, w = halves(name, rows)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -177,7 +177,7 @@ def hartmann6_in_60(config: Config) -> float:
 
 
 def valleys(config: Config) -> float:
-    """Rastrigin's function (1974) of eight integers with a valley every four: maximum 0, off centre."""
+    """Rastrigin's function (1974) of eight integers, negated, with a peak at every fourth: maximum 0, off centre."""
     z = np.array([config[f"n{j}"] for j in range(8)]) - np.array([-9, 6, 3, -14, 11, -2, 7, -6])
     return -float((z * z / 16.0 + 5.0 * (1.0 - np.cos(0.5 * math.pi * z))).sum())
 
@@ -201,7 +201,7 @@ def styblinski5(config: Config) -> float:
 
 
 def policy(config: Config) -> float:
-    """Simulated return of a trained policy, at most 100: a product of hills, some of which depend on earlier ones."""
+    """Simulated return of a trained policy, at most 100; the best learning rate depends on batch size and network."""
     rate, entropy = math.log10(config["lr"]), math.log10(config["entropy"])
     wanted = -3.2 + 0.4 * math.log2(config["batch"] / 256.0) / 3.0 - (0.5 if config["network"] == "gru" else 0.0)
     misfit = (rate - wanted) ** 2 / 0.8 + (entropy + 2.3) ** 2 / 3.0 + (math.log10(1.0 - config["gamma"]) + 2.0) ** 2
@@ -211,7 +211,7 @@ def policy(config: Config) -> float:
 
 
 def sparse30(config: Config) -> float:
-    """-log(1 + Branin) of two of fourteen real numbers; one of eight integers and one of eight choices count, too."""
+    """-log(1 + Branin) of two of fourteen real numbers; one of eight integers and one of eight choices matter, too."""
     value = branin(15.0 * config["r03"] - 5.0, 15.0 * config["r10"])
     choice = {"a": 1.5, "b": 0.7, "c": 0.0, "d": 2.0}[config["c5"]]
     return float(-math.log1p(-value) - 0.1 * (config["i2"] - 9) ** 2 - choice)
@@ -222,7 +222,7 @@ def _table(name: str, *shape: int) -> np.ndarray:
 
 
 def mixed44(config: Config) -> float:
-    """Sixteen real numbers, fourteen integers and fourteen categories; effects decay, some categories interact."""
+    """Function of 16 real numbers, 14 integers and 14 categories; effects decay, and some categories interact."""
     kinds, total = {"r": 16, "i": 14, "c": 14}, 0.0
     for kind, count in kinds.items():
         order, best = _table(kind, count).argsort(), 0.15 + 0.7 * _table(f"{kind} best", count)
@@ -238,7 +238,7 @@ def mixed44(config: Config) -> float:
 
 
 def dense40(config: Config) -> float:
-    """Sixteen real numbers, twelve integers and twelve categories that all matter, off centre; neighbours interact."""
+    """Function of 16 real numbers, 12 integers and 12 categories, all of which matter; neighbours interact."""
     x = np.array([config[f"r{j:02d}"] for j in range(16)] + [config[f"i{j:02d}"] / 15.0 for j in range(12)])
     weight, best = 0.5 + _table("dense weight", 28), _table("dense best", 28)
     off = x - best
@@ -249,7 +249,7 @@ def dense40(config: Config) -> float:
 
 
 def branches(config: Config) -> float:
-    """Six branches, each with two real numbers of its own and one that all share."""
+    """Function with six branches: each has two real numbers of its own, and all share a third."""
     k = "abcdef".index(config["branch"])
     x, y = config[f"{config['branch']}0"], config[f"{config['branch']}1"]
     height, centre = (0.6, 0.95, 0.7, 1.0, 0.8, 0.5)[k], 0.2 + 0.6 * _table("branches", 6, 2)[k]
@@ -288,7 +288,7 @@ def histboost_diabetes(config: Config) -> float:
 
 
 def pipeline_digits(config: Config) -> float:
-    """Accuracy of a pipeline on 300 digits: perhaps a reduction, then one of four classifiers."""
+    """Accuracy of a pipeline on 300 digits: an optional reduction of the features, then one of four classifiers."""
     given = dict(config)
     reduction, classifier, steps = given.pop("reduction"), given.pop("classifier"), []
     if reduction == "pca":
@@ -329,7 +329,7 @@ class Id:
         return space
 
     def __call__(self, config: Config) -> float:
-        """The reward of a configuration; the same at each call."""
+        """Return the reward of a configuration, the same at each call."""
         unit = self._points.unit(self._points.row(config)[None])[0]
         self._env.reset(seed=0, options=self.options)
         return float(self._env.step((2.0 * unit - 1.0).astype(np.float32))[1])

@@ -33,14 +33,14 @@ DESIGN, REPORT = range(5), range(5, 25)
 BUDGETS = (12, 40, 100)
 NAMES = [p.name for p in PROBLEMS]
 FIRST = 16
-"""Problems that the agent was first designed on; the others are noisy, rugged, large or trees."""
+"""Number of problems that the agent was first designed on; the later ones are noisy, rugged, large or trees."""
 RANDOM = 256
-"""Random configurations whose median has regret 1."""
+"""Number of random configurations, whose median score has regret 1."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """One run up to a budget, a number of evaluations, as in `results.csv`."""
+    """One run up to a budget in evaluations: a line of `results.csv`."""
 
     problem: str
     optimiser: str
@@ -55,7 +55,7 @@ class Row:
 
 @dataclasses.dataclass(frozen=True)
 class ShortRow:
-    """One run of another study: the attributes of `Row` except those on parallel evaluations and times."""
+    """One run of another study; the attributes mean the same as in `Row`."""
 
     problem: str
     optimiser: str
@@ -123,18 +123,18 @@ def _missing(kept: list[dict[str, str]], wanted: Iterable[tuple[Any, ...]]) -> l
 
 
 def load(path: Path | None = None) -> pd.DataFrame:
-    """The runs in a file, by default `results.csv`; empty without the file."""
+    """Load the runs in a file, by default `results.csv`; empty without the file."""
     path = path or RESULTS
     return pd.read_csv(path) if path.exists() else pd.DataFrame(columns=[f.name for f in dataclasses.fields(Row)])
 
 
 def references() -> pd.DataFrame:
-    """Best known score and median of random configurations by problem."""
+    """Load the best known score and the median score of random configurations, by problem."""
     return pd.read_csv(REFERENCES, index_col="problem")
 
 
 def measure_references(problems: Iterable[Any] = PROBLEMS, path: Path | None = None) -> None:
-    """Write `references.csv`: median score of random configurations, best score of these, all runs and `KNOWN`."""
+    """Update `references.csv`: median score of random configurations; best score of these, all runs and `KNOWN`."""
     runs, rows = load(path), {}
     for problem in problems:
         points = Points(space_of(problem.search_space))
@@ -155,11 +155,11 @@ KNOWN = {
     "sparse30": -0.33496207, "mixed44": -0.84607834, "dense40": -1.2843579, "hartmann6-in-60": 3.32237,
     "branches6": 1.0, "training-tree": 0.65,
 }  # fmt: skip
-"""Maxima of the analytic problems."""
+"""Known maxima of analytic and simulated problems."""
 
 
 def regrets(runs: pd.DataFrame, budget: int, seeds: Iterable[int]) -> pd.DataFrame:
-    """Runs of a budget and seeds, scores as regret: 0 at the best known score, 1 at the median random configuration."""
+    """Return the runs of a budget and seeds, scores as regret clipped to [0, 1]: 0 is the best known, 1 the median."""
     known, runs = references(), runs[(runs.budget == budget) & runs.seed.isin([*seeds])]
     best, median = runs.problem.map(known.best), runs.problem.map(known["median"])
     names = [name for name in ("final", "anytime") if name in runs]
@@ -167,7 +167,7 @@ def regrets(runs: pd.DataFrame, budget: int, seeds: Iterable[int]) -> pd.DataFra
 
 
 def table(runs: pd.DataFrame, against: str) -> pd.DataFrame:
-    """Mean regret by optimizer, and paired differences with the optimizer `against`, from the runs of `regrets`.
+    """Mean regret by optimizer, and mean paired differences from the optimizer `against`, of the runs of `regrets`.
 
     Standard errors (`_se`) are for fixed problems: only seeds are random. Without runs a ValueError is raised.
     """
@@ -190,7 +190,7 @@ def table(runs: pd.DataFrame, against: str) -> pd.DataFrame:
 
 
 def show(runs: pd.DataFrame, against: str, by_problem: bool) -> None:
-    """Print `table`, or the regret by problem."""
+    """Print `table`, or the mean final regret by problem."""
     if by_problem:
         print(runs.pivot_table(index="problem", columns="optimiser", values="final").round(3).to_string())
     else:
@@ -231,7 +231,7 @@ def command(
 
 
 def seeds_of(text: str) -> range:
-    """The seeds that the text `FIRST-LAST` or `SEED` stands for."""
+    """Parse the seeds in a text `FIRST-LAST` or `SEED`."""
     first, _, last = text.partition("-")
     return range(int(first), int(last or first) + 1)
 

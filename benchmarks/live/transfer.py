@@ -32,12 +32,12 @@ BY_NAME = {p.name: p for p in PROBLEMS}
 
 
 def moved(problem: LiveProblem, shift: Callable[[str, Any], Any], name: str) -> LiveProblem:
-    """A problem whose function gets `shift(hyperparameter, value)` instead of each value."""
+    """Return a problem whose function gets `shift(hyperparameter, value)` instead of each value."""
     return LiveProblem(name, problem.space, lambda c: problem.function({k: shift(k, v) for k, v in c.items()}))
 
 
 def categories(task: int) -> LiveProblem:
-    """Ten choices of five values, with interactions of neighbours; a third of the effects is the task's own."""
+    """Return a problem of ten choices with interacting neighbours; effects are twice the shared plus its own."""
 
     def weights(seed: int) -> tuple[np.ndarray, np.ndarray]:
         rng = np.random.default_rng([57, seed])
@@ -54,7 +54,7 @@ def categories(task: int) -> LiveProblem:
 
 
 def reals(task: int) -> LiveProblem:
-    """Eight numbers: a tilted bowl with ripples, whose centre differs by task."""
+    """Return a problem of eight numbers: an elongated bowl with ripples, whose centre differs by task."""
     rng = np.random.default_rng([58, task])
     centre = np.random.default_rng(58).uniform(0.15, 0.85, 8) + rng.normal(0.0, 0.07, 8)
     weights = 10.0 ** np.random.default_rng(59).uniform(-1.0, 1.0, 8)
@@ -92,12 +92,12 @@ PAIRS: tuple[tuple[tuple[LiveProblem, ...], LiveProblem], ...] = (
     ((_char("g2p-geo-transformer"), _char("g2p-hun-transformer")), _char("g2p-dut-transformer")),
     ((moved(_H6, lambda k, v: 1.0 - v, "mirrored"),), LiveProblem("hartmann6-misleading", _H6.space, _H6.function)),
 )
-"""Earlier problems and the target."""
+"""Earlier problems and the target problem of each comparison."""
 
 
 @functools.cache
 def earlier(target: str, seed: int) -> tuple[pd.DataFrame, ...]:
-    """The evaluations of each search before a target, best first."""
+    """Return the evaluations of each search before a target, best observed score first."""
     ((sources, _),) = (pair for pair in PAIRS if pair[1].name == target)
     frames = []
     for k, source in enumerate(sources):
@@ -112,7 +112,7 @@ def earlier(target: str, seed: int) -> tuple[pd.DataFrame, ...]:
 
 
 def known(target: LiveProblem, seed: int) -> list[Config]:
-    """The best configurations of each earlier search, `TOP` in all, with numbers clipped to the target's ranges."""
+    """Return the best configurations of the earlier searches, `TOP` in all, clipped to the target's ranges."""
     found: list[Config] = []
     frames, space = earlier(target.name, seed), space_of(target.search_space)
 
@@ -130,7 +130,7 @@ def known(target: LiveProblem, seed: int) -> list[Config]:
 
 
 def play(target: LiveProblem, optimiser: str, budget: int, seed: int) -> list[study.ShortRow]:
-    """Search a target; return its row."""
+    """Run a method on a target; return a list with the row of the run."""
     seen: list[tuple[float, float]] = []
 
     def function(config: Config) -> float:

@@ -24,13 +24,13 @@ COLUMNS = ("space", "initial", "choice", "told", "settings")
 """Entries of the section `Given` of a docstring."""
 
 TASKS = ("CharHPO-inflection-alb-lstm-v0", "NMTHPO-zhen-mo-v0", "CharMiniLC-eng-lstm-v0", "CharHPO-v0")
-"""Ids on which the overhead is measured: the first one that fits."""
+"""Ids for the measurement of the overhead, which uses the first one that the agent supports."""
 
 SUGGESTIONS = 20
 
 
 def rows() -> dict[tuple[str, ...], list[str]]:
-    """`COLUMNS` of each class of external optimizers, by the names of its agents."""
+    """Return the texts of `COLUMNS` for each class of external optimizers, by the names of its agents."""
     found: dict[str, list[str]] = {}
     for name in agents.names():
         if agents.entry(name).extra:
@@ -40,7 +40,7 @@ def rows() -> dict[tuple[str, ...], list[str]]:
 
 
 def overhead(name: str) -> float:
-    """Mean CPU milliseconds of an agent for a suggestion and its outcome; NaN if the agent supports none of `TASKS`."""
+    """Return the mean CPU time in ms of a suggestion and its report; NaN if the agent supports none of `TASKS`."""
     for env_id in TASKS:
         env = gym.make(env_id, disable_env_checker=True)
         if not agents.fits(name, problem := problem_of(env)):

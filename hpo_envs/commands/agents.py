@@ -34,7 +34,7 @@ SHOWN = ("Formula", "Paper", "Complexity", "Example")
 
 
 def rows(text: str = "") -> list[dict[str, Any]]:
-    """One row of JSON values per agent whose name, summary or kinds of problems contain a text.
+    """Return a row of JSON values for each agent with a text in its name, summary or kinds of problems.
 
     Settings of one algorithm are adjacent, in the order of the registry; aliases are left out.
 
@@ -55,7 +55,7 @@ def rows(text: str = "") -> list[dict[str, Any]]:
 
 
 def listing(found: list[dict[str, Any]]) -> str:
-    """Rows as an aligned table, variants indented below their algorithm, with a legend."""
+    """Format rows as an aligned table, with variants indented below their algorithm, and a legend."""
     cells, above = [("agent", "works on", "package", "summary")], None
     for r in found:
         works, setting = ", ".join(r["works_on"]), above is not None and above["algorithm"] == r["algorithm"]
@@ -70,7 +70,7 @@ def listing(found: list[dict[str, Any]]) -> str:
 
 
 def describe(name: str) -> dict[str, Any]:
-    """Facts about an agent, as JSON values; an unknown one raises a `ValueError`."""
+    """Return facts about an agent as JSON values; an unknown name raises a `ValueError`."""
     e = agents.entry(name)
     cls = load(e.target)
     doc = docstrings.doc_of(cls)
@@ -87,7 +87,7 @@ def describe(name: str) -> dict[str, Any]:
 
 
 def hyperparameters(cls: Any) -> list[tuple[str, str, str, str]]:
-    """(name, type, default, meaning) of every hyperparameter; those of `**options` are taken from the bases."""
+    """Return (name, type, default, meaning) of each hyperparameter, also those of base classes and `agents.make`."""
     found: dict[str, tuple[str, str, str, str]] = {}
     for base in cls.__mro__:
         init = base.__dict__.get("__init__") or base.__dict__.get("__new__")
@@ -104,7 +104,7 @@ def hyperparameters(cls: Any) -> list[tuple[str, str, str, str]]:
 
 
 def _arguments(function: Any, documented: Any) -> Iterator[tuple[str, str, str, str]]:
-    """(name, type, default, meaning) of the arguments of a function that are hyperparameters."""
+    """Yield (name, type, default, meaning) of each argument of a function that is a hyperparameter."""
     meanings = docstrings.doc_of(documented).items("Args")
     for name, p in inspect.signature(function).parameters.items():
         if name in ("self", "cls", "name", "problem", "seed") or p.kind in (p.VAR_KEYWORD, p.VAR_POSITIONAL):
@@ -119,7 +119,7 @@ def _refers(text: str) -> bool:
 
 
 def forwarded(cls: Any) -> str:
-    """Name and description of the argument that is passed on to another library; empty without one."""
+    """Return name and description of the arguments that are passed on to another library; empty without any."""
     for name, text in docstrings.doc_of(cls).items("Args").items():
         if name.startswith("**") and "Arguments of" in text:
             return f"`{name}`: {text}"
@@ -160,7 +160,7 @@ def _problems() -> list[tuple[list[str], agents.Problem]]:
 
 
 def page(facts: dict[str, Any]) -> str:
-    """The page of an agent as text, from its facts."""
+    """Format the facts about an agent as a page of text."""
     names = {"alias of": facts["alias_of"], "class": facts["class"]}
     extra = install(facts["extra"]) if facts["extra"] else ""
     works = ", ".join(WORKS_ON[s] for s in facts["works_on"])

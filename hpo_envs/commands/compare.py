@@ -92,7 +92,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the missing runs of the study, print rankings and verdicts, save summaries and plots; or print the plan."""
+    """Run the study and print and save results, or print its plan; return 1 if agents stopped or runs are missing."""
     from hpo_envs.benchmarks import Comparison
     from hpo_envs.benchmarks.runs import executors
     from hpo_envs.benchmarks.study import plan
@@ -155,7 +155,7 @@ def _show_part(outcome: StudyState, part: tuple[int, int]) -> int:
 
 
 def _factory(name: str) -> Any:
-    """The factory of an executor named by `--executor`."""
+    """Import the factory of executors that `--executor` names."""
     module, _, attribute = name.partition(":")
     try:
         return getattr(importlib.import_module(module), attribute)
@@ -246,7 +246,7 @@ def _show(comparison: Comparison, args: argparse.Namespace, start: float) -> int
 
 
 def _show_targets(env: str, blocks: dict[str, list[Block]], out: Path, tolerance: float | None) -> None:
-    """Print the targets of an id and save them."""
+    """Print and save the targets of an id, or print why it has none."""
     from hpo_envs.benchmarks.comparison import targets
     from hpo_envs.benchmarks.comparison.comparison import FIGURES
     from hpo_envs.benchmarks.report import terminal

@@ -1,7 +1,7 @@
 """Show the page of an id, an agent or a search.
 
-An id has spaces, tables with their provenance, and a citation; an agent has hyperparameters and supported ids; the
-folder of a search by `tune` has the best configuration, evaluations and failures.
+The page of an id shows spaces, tables with their provenance, and a citation; the page of an agent, hyperparameters
+and supported ids; the page of a search (a folder of `tune`), the best configuration, evaluations and failures.
 """
 
 import argparse
@@ -82,7 +82,7 @@ def _at_once(ended: list[Any]) -> int:
 
 
 def describe(spec: Spec) -> dict[str, Any]:
-    """Facts about an id, as JSON values; `TableNotInstalled` if the files of its table have not been fetched."""
+    """Return facts about an id as JSON values; raise `TableNotInstalled` if the files of its table are missing."""
     example = FAMILIES[spec.family].example
     env = gym.make(spec.id, **example).unwrapped
     params: Any = env.params  # type: ignore[attr-defined]
@@ -113,7 +113,7 @@ def _properties(tables: Any, objectives: Any) -> dict[str, float] | None:
 
 
 def space_text(space: gym.Space[Any]) -> str:
-    """A space in one line; boxes by the range of their bounds, long texts shortened."""
+    """Format a space in one line: boxes by the range of their bounds, long texts shortened."""
     if isinstance(space, gym.spaces.Box):
         return f"Box({space.low.min():g} to {space.high.max():g}, shape {space.shape}, {space.dtype})"
     if isinstance(space, gym.spaces.Dict):

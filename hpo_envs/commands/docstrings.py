@@ -50,5 +50,5 @@ def parse(doc: str | None) -> Parsed:
 
 
 def doc_of(obj: Any) -> Parsed:
-    """Parse the docstring of the object itself, not an inherited one."""
+    """Parse the docstring of an object; a class does not inherit one."""
     return parse(obj.__dict__.get("__doc__") if isinstance(obj, type) else getattr(obj, "__doc__", None))

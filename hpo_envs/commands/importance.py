@@ -50,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 class ImportanceData(NamedTuple):
-    """Data of an importance analysis: configurations, oriented scores, axes, metric and sign, source."""
+    """Data of an importance analysis: configurations, scores (higher is better), axes, metric and sign, source."""
 
     configs: Any
     scores: Any
@@ -135,7 +135,7 @@ def _cutoff(text: str | None, runs: ImportanceData) -> float | None:
 
 
 def read(source: str, metric: str | None, env: str | None) -> ImportanceData:
-    """The evaluations in a table, in the table of an environment, or in a folder.
+    """Read the evaluations in a table, in the table of an environment, or in a folder of runs or of a search.
 
     A source that does not exist, or lacks hyperparameters, the metric or the environment, raises a `ValueError`.
     """
@@ -153,7 +153,7 @@ def read(source: str, metric: str | None, env: str | None) -> ImportanceData:
 
 
 def table_of(source: str, metric: str | None) -> tuple[Any, str]:
-    """A table by its name, or the table of an environment; and the metric: the given one, the reward, or the first."""
+    """Return the table of a name or an environment, and the metric: the given one, else the reward, else the first."""
     from hpo_envs.tables import store
 
     rewarded = None

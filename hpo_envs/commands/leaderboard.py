@@ -26,16 +26,17 @@ examples:
   hpo-envs leaderboard check my_agents:Greedy --runs mine/              repeat two seeds of each environment"""
 
 AGAIN = 2
-"""Seeds of each environment that a check runs again: the first and the last of those that all environments have."""
+"""Number of seeds that a check repeats on each environment: the first and the last that all environments share."""
 
 KEPT = ("env", "agent", "hyperparameters", "env_kwargs", "shuffle", "subsample", "budget", "kind")
 """Keys of a header that must be equal in the repeated run; versions and files may differ between machines."""
 
 
 def planned(agent: str, seeds: Sequence[int], only: Sequence[str] = ()) -> list[tuple[str, Study]]:
-    """(folder name, study) of each of the leaderboard's studies that the agent supports, with only this agent.
+    """Return (folder name, study) of each of the leaderboard's studies, with only this agent and the ids it supports.
 
-    The agent is `module:factory` or `policy:FILE`; `only` is that of `leaderboard.environments`.
+    The agent is `module:factory` or `policy:FILE`; for `only`, see `leaderboard.environments`. Studies without a
+    supported id are left out.
 
     Raises:
         ValueError: The agent is one of the suite, which the leaderboard already includes; or `only` matches no id.
@@ -93,7 +94,7 @@ def check(agent: str, folder: Path, only: Sequence[str] = (), jobs: int = 1) -> 
 
 
 def _bare(run: Run) -> Run:
-    """A run with only the part of its header that identifies what was run."""
+    """Return a run with only the keys `KEPT` of its header."""
     return dataclasses.replace(run, header={k: run.header.get(k) for k in KEPT})
 
 

@@ -80,7 +80,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     Returns:
         Exit status: what the command returns, or 0 without one; 2 after a user's error, 130 after Ctrl-C, SIGTERM or
-        SIGHUP, 141 if the reader of the output has closed it. Other errors are raised.
+        SIGHUP, 141 if the reader of the output has closed it. Other errors are raised; with `--debug`, all errors.
     """
     screen.open_closed()
     with screen.on(), _stops():
@@ -161,7 +161,11 @@ def _check_memory() -> None:
 
 
 def parser_of(name: str | None) -> tuple[argparse.ArgumentParser, Any]:
-    """The parser of all commands, with the options of one command, and that command's module (None without a name)."""
+    """Return the parser, with the options of one command, and the module of this command (None without a name).
+
+    Raises:
+        ValueError: There is no such command.
+    """
     if name is not None and name not in COMMANDS:
         raise ValueError(
             f"command must be one that `hpo-envs --help` shows ({', '.join(COMMANDS)}), got {name!r}"
@@ -206,7 +210,7 @@ def _is_users(error: Exception) -> bool:
 
 
 def _forget_stdout() -> None:
-    """Prevent an error at exit when the output has no reader."""
+    """Redirect standard output to the null device, so that flushing it at exit raises no error."""
     try:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (OSError, ValueError):

@@ -77,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _load(path: Path) -> tuple[dict[str, Any], Comparison | None]:
-    """Summary and comparison of a folder of runs and searches by `tune`; of a JSON file, its summary and None."""
+    """Return the summary and comparison of a folder of runs and searches; for a JSON file, its summary and None."""
     from hpo_envs.benchmarks import Comparison
     from hpo_envs.benchmarks.comparison import summary
     from hpo_envs.tuning import record

@@ -99,8 +99,8 @@ def _all(args: argparse.Namespace, out: Path) -> int:
 def write_page(folder: Path, titles: Mapping[str, str], command: str) -> Path:
     """Write `index.html` on the reproductions in a folder, and return its path.
 
-    The folder has a subfolder for each paper, with `compared.csv` and figures; `titles` are by the names of these, and
-    `command` made them.
+    The folder has a subfolder for each paper, with `compared.csv` and figures. `titles` maps the names of subfolders to
+    titles of papers; the page states the `command` that made the results.
     """
     found = {name: atomic.read_csv(folder / name / "compared.csv") for name in titles}
     sections = [_section(folder, name, titles[name], records) for name, records in found.items()]
@@ -124,7 +124,7 @@ def _overview(titles: Mapping[str, str], found: Mapping[str, Sequence[Record]]) 
 
 
 def _section(folder: Path, name: str, title: str, records: Sequence[Record]) -> str:
-    """Section of a paper: each table or figure with its numbers, collapsed if all agree."""
+    """Section of a paper: the numbers of each table or figure, collapsed unless one differs; then pictures."""
     parts = [f'<h2 id="{name}">{escape(title)}</h2>']
     for where in dict.fromkeys(r["where"] for r in records):
         here = [r for r in records if r["where"] == where]

@@ -73,7 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Build, save and show the table."""
+    """Build and show the table; save it, unless with `--dry-run`."""
     table = _from_csv(args) if args.what == "from-csv" else _from_optuna(args)
     path = None if args.dry_run else user.save(table, args.out, replace=args.replace)
     _show(table, args.json, path)

@@ -1,1 +1,1 @@
-"""Interfaces between other packages and our environments, agents and runs; most modules need an extra."""
+"""Interfaces of environments, agents and runs to other packages; most modules need an extra."""

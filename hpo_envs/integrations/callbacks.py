@@ -1,12 +1,10 @@
-"""Callbacks for training libraries that report scores to a trial, and stop a training that the search stops early.
+"""Callbacks that report scores to a trial and stop trainings early, for Lightning, Keras, XGBoost and LightGBM.
 
     def train(config, trial):
         trainer = Trainer(max_epochs=20, callbacks=[lightning_callback(trial, "val_accuracy")])
         ...
 
-A PyTorch loop needs none: `trial.report(accuracy, epoch)`, and `break` once `trial.should_stop`. Each raises
-ModuleNotFoundError without its library, and ValueError if `trial` is not a trial or, during the training, `monitor` is
-not a reported metric.
+A PyTorch loop needs no callback: `trial.report(accuracy, epoch)`, and `break` once `trial.should_stop`.
 """
 
 from collections.abc import Callable, Mapping
@@ -21,6 +19,10 @@ def lightning_callback(trial: Trial, monitor: str) -> Any:
     Args:
         trial: Trial of the evaluation.
         monitor: Name of a logged metric.
+
+    Raises:
+        ModuleNotFoundError: Lightning is not installed.
+        ValueError: `trial` is not a trial; or, during the training, `monitor` is not logged.
     """
     try:
         from lightning.pytorch import Callback
@@ -45,6 +47,10 @@ def keras_callback(trial: Trial, monitor: str) -> Any:
     Args:
         trial: Trial of the evaluation.
         monitor: Name of a metric of `fit`, such as `val_accuracy`.
+
+    Raises:
+        ModuleNotFoundError: Keras is not installed.
+        ValueError: `trial` is not a trial; or, during the training, `monitor` is not a metric of `fit`.
     """
     from keras.callbacks import Callback
 
@@ -57,11 +63,15 @@ def keras_callback(trial: Trial, monitor: str) -> Any:
 
 
 def xgboost_callback(trial: Trial, monitor: str) -> Any:
-    """Return an XGBoost callback that reports after each tree.
+    """Return an XGBoost callback that reports after each boosting round.
 
     Args:
         trial: Trial of the evaluation.
         monitor: Evaluation set and metric, such as `validation_0-auc`.
+
+    Raises:
+        ModuleNotFoundError: XGBoost is not installed.
+        ValueError: `trial` is not a trial; or, during the training, `monitor` is not evaluated.
     """
     from xgboost.callback import TrainingCallback
 
@@ -75,11 +85,15 @@ def xgboost_callback(trial: Trial, monitor: str) -> Any:
 
 
 def lightgbm_callback(trial: Trial, monitor: str) -> Callable[[Any], None]:
-    """Return a LightGBM callback that reports after each tree.
+    """Return a LightGBM callback that reports after each boosting round.
 
     Args:
         trial: Trial of the evaluation.
         monitor: Evaluation set and metric, such as `valid_0 auc`.
+
+    Raises:
+        ModuleNotFoundError: LightGBM is not installed.
+        ValueError: `trial` is not a trial; or, during the training, `monitor` is not evaluated.
     """
     from lightgbm.callback import EarlyStopException
 

@@ -1,4 +1,4 @@
-"""A policy for `MaskablePPO` of sb3-contrib that scores candidates with shared weights (extra `rl`).
+"""Policy that scores candidates with shared weights, for `MaskablePPO` of sb3-contrib (extra `rl`).
 
 envs = SB3VecEnv(for_training(tasks.make_vec(64, without=("ron", "kat"))))
 model = MaskablePPO(CandidatePolicy, envs, n_steps=20, gamma=0.95)
@@ -26,7 +26,7 @@ except ModuleNotFoundError:
 
 
 class CandidateNetwork(BaseFeaturesExtractor):
-    """`ScoringNetwork` as a features extractor: (batch, n + hidden) scores of candidates, state of the episode.
+    """Features extractor with a `ScoringNetwork`: (batch, n + hidden), n scores of candidates and the episode's state.
 
     Args:
         observation_space: Observation space of `wrappers.CandidateObservation`.
@@ -41,7 +41,7 @@ class CandidateNetwork(BaseFeaturesExtractor):
         self.network = ScoringNetwork(columns, hidden, skip)
 
     def forward(self, observation: dict[str, torch.Tensor]) -> torch.Tensor:
-        """(batch, n + hidden) scores of the candidates and states of the episodes."""
+        """Return (batch, n + hidden): the scores of the n candidates, then the state of the episode."""
         x = torch.cat([observation[name] for name in JOINED if name in observation], dim=2)
         return torch.cat(self.network(x, observation["mask"] > 0.5, observation["context"]), dim=1)
 
@@ -64,7 +64,7 @@ class _Parts(nn.Module):
 
 
 class CandidatePolicy(MaskableActorCriticPolicy):
-    """Policy that scores every candidate with the same weights: equivariant to permutations, for any number of them.
+    """Policy that scores each candidate with the same weights: permutation-equivariant, for any number of candidates.
 
     Args:
         observation_space: Observation space of `wrappers.CandidateObservation`.
@@ -72,7 +72,7 @@ class CandidatePolicy(MaskableActorCriticPolicy):
         lr_schedule: Learning-rate schedule of the learner.
         hidden: Units of each layer.
         skip: See `ScoringNetwork`.
-        **more: Other arguments of `MaskableActorCriticPolicy`, such as `optimizer_class`.
+        **more: Other arguments of `MaskableActorCriticPolicy` except `net_arch`, such as `optimizer_class`.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class CandidatePolicy(MaskableActorCriticPolicy):
         self.optimizer = self.optimizer_class(self.parameters(), lr=lr_schedule(1), **self.optimizer_kwargs)
 
     def weights(self) -> dict[str, np.ndarray]:
-        """Weights of the network by name, as in `candidate_net.shapes`."""
+        """Return the weights of the network by name, with the names of `candidate_net.shapes`."""
         return dict(self.features_extractor.network.arrays())
 
 
@@ -105,10 +105,10 @@ def save_policy(model: Any, file: Path | str, env: Any = None) -> Path:
     Args:
         model: Model of sb3-contrib with a `CandidatePolicy`.
         file: File to write; `.npz` is added to a name without a suffix.
-        env: An environment like the one that the model was trained on, in `CandidateObservation`; default: the model's.
+        env: An environment like that of the training, wrapped in `CandidateObservation`; default: the model's own.
 
     Returns:
-        The file, for `hpo-envs compare --agents policy:FILE`.
+        Path of the file, for `hpo-envs compare --agents policy:FILE`.
 
     Raises:
         ValueError: The model has another policy, or its environment lacks `CandidateObservation`.

@@ -1,4 +1,4 @@
-"""Any trained policy as an agent: a callable on arrays, TorchScript (extra `rl`) or ONNX (extra `interop`).
+"""Trained policies as agents: callables on arrays, TorchScript (extra `rl`) or ONNX (extra `interop`).
 
 runs = run(Deployed, "NMTHPO-swen-v0", seeds=range(10), policy="policy.onnx", features=("observed", "posterior"))
 """
@@ -24,19 +24,20 @@ PolicyFunction = Callable[[dict[str, npt.NDArray[np.float32]]], Any]
 
 
 class Deployed(ObservingAgent):
-    """A policy that was trained on `wrappers.CandidateObservation`, as an agent on the same observations.
+    """Agent that follows a policy trained on `wrappers.CandidateObservation`, with the same observations.
 
-    It gets a dict of float32 arrays with a batch axis of 1, and returns the index of a candidate, or a score for each:
-    then the unevaluated one with the highest score is chosen. If there are more candidates than in training, a random
-    subset is observed; if there are fewer, arrays are padded, both as in training. TorchScript gets tensors in one
-    dict, ONNX the arrays that its inputs name. A TorchScript file is a program: load only those that you trust.
+    The policy gets a dict of float32 arrays with a batch axis of 1, and returns the index of a candidate, or a score
+    for each: then the unevaluated candidate with the highest score is chosen. If there are more candidates than in
+    training, a random subset is observed; if there are fewer, arrays are padded, both as in training. TorchScript gets
+    tensors in one dict, ONNX the arrays that its inputs name. A TorchScript file is a program: load only those that
+    you trust.
 
     Args:
         problem: A finite problem with features and one objective.
         seed: Seed of `self.rng`, which draws the candidates that are observed.
         policy: The callable, or a file with suffix `.pt` (TorchScript) or `.onnx`.
         features: Groups of columns of the training, see `hpo_envs.agents.models.candidate_set.GROUPS`.
-        candidates: Size of the set in training.
+        candidates: Number of observed candidates, as in training.
 
     Raises:
         ValueError: More than one objective, a file of another kind, or a policy that fails on these observations or

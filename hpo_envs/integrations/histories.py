@@ -39,8 +39,8 @@ class RunHistory:
         budget: Budget of the episode.
         features: (k, d) float32 of the candidates of the episode, in [0, 1].
         actions: (T,) index of the candidate of each evaluation.
-        rewards: (T,) float64.
-        costs: (T,) float64.
+        rewards: (T,) float64, higher is better.
+        costs: (T,) float64, in the unit of the budget.
     """
 
     agent: str
@@ -53,7 +53,7 @@ class RunHistory:
     costs: npt.NDArray[np.float64]
 
     def observations(self) -> npt.NDArray[np.float32]:
-        """(T, T, 68) group `history` of `CandidateObservation` before each evaluation."""
+        """Return the group `history` of `CandidateObservation` before each evaluation, (T, T, 68), zero-padded."""
         t, d, most = len(self.actions), self.features.shape[1], GROUPS["history"]
         found = np.zeros((t, t, most), np.float32)
         past = np.zeros((t, most), np.float32)
@@ -74,7 +74,7 @@ def write(runs: Sequence[Run], folder: Path | str) -> Path:
         folder: Folder to write to, created if necessary.
 
     Raises:
-        ValueError: There are no runs, or runs on environments of another kind or on two tables of one name.
+        ValueError: There are no runs, or some are on environments of another kind or on two tables of one name.
     """
     import pyarrow as pa
 
@@ -120,7 +120,7 @@ def read(folder: Path | str) -> list[RunHistory]:
     """Read the histories that `write` wrote.
 
     Raises:
-        OSError: There are no such files.
+        OSError: The folder has no such files.
     """
     import pyarrow.parquet as pq
 

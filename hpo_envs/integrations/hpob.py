@@ -1,4 +1,4 @@
-"""HPO-B's files as environments and as a distribution of tasks, with its five initial designs."""
+"""Environments and a distribution of tasks from HPO-B's files, with its five initial designs."""
 
 import functools
 import hashlib
@@ -58,9 +58,9 @@ class HPOB:
             yield from ((space, dataset) for dataset in sets)
 
     def table(self, space: str, dataset: str) -> Table:
-        """The table of a task, available as `TableHPO-hpob-SPACE-DATASET-v0` until the process ends.
+        """Return the table of a task; until the process ends, its id is `TableHPO-hpob-SPACE-DATASET-v0`.
 
-        Rows are in hash order; `source_index` is their number in the file. `hpo_envs.tables.user.save` stores a table.
+        Rows are in hash order; `source_index` has their places in the file. `hpo_envs.tables.user.save` stores a table.
 
         Raises:
             ValueError: Unknown task.
@@ -75,7 +75,7 @@ class HPOB:
         raise ValueError(f"space and data set must be a task of HPO-B {self.version}, got {space!r} and {dataset!r}")
 
     def split(self) -> TaskSplit:
-        """The parts as tasks for `gym.make`, for agents that learn from other tables; creates all tables."""
+        """Return the parts as tasks for `gym.make`, for agents that learn from source tasks; creates all tables."""
         parts = {}
         for part in FILES:
             made = [self.table(*task).name.removeprefix(user.PREFIX) for task in self.tasks(part)]
@@ -83,7 +83,7 @@ class HPOB:
         return TaskSplit(f"HPO-B-{self.version}", parts["train"], parts["validation"], parts["test"])
 
     def designs(self, space: str, dataset: str) -> dict[str, list[int]]:
-        """HPO-B's initial evaluations of a test task, `test0` to `test4`: actions with `shuffle=False`.
+        """Return HPO-B's initial designs of a test task by name, `test0` to `test4`: actions with `shuffle=False`.
 
         Raises:
             ValueError: There are none for the task.
@@ -101,7 +101,7 @@ class HPOB:
 
     @functools.cached_property
     def _all(self) -> dict[str, dict[str, Any]]:
-        """All tasks of v2: those of every part in the search spaces of the train part."""
+        """All tasks of v2: the tasks of every part in the search spaces of the train part."""
         train, test, validation = (self._read(FILES[p]) for p in ("train", "test", "validation"))
         return {s: {**sets, **test.get(s, {}), **validation.get(s, {})} for s, sets in train.items()}
 

@@ -31,7 +31,7 @@ except ModuleNotFoundError:
 
 
 class TaskBatch(NamedTuple):
-    """T tables of at most R configurations, L fidelities and D features; padding is zero, or repeats the last fidelity.
+    """Batch of T tables of at most R rows, L fidelities and D features; padding is zero, or repeats the last fidelity.
 
     Attributes:
         values: (T, R, L) rewards, higher is better; those of several repeats are averaged.
@@ -136,7 +136,7 @@ def _arrays(env_id: str, kwargs: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def reset(batch: TaskBatch, key: Array, horizon: int = 20, task: Array | None = None) -> EpisodeState:
-    """Begin an episode on a table: `task`, or a random one. `horizon` is H, the evaluations that are remembered."""
+    """Begin an episode on the table `task`, by default a random one; it remembers its first `horizon` evaluations."""
     tables, rows, levels = batch.values.shape
     zeros = jnp.zeros(horizon, batch.values.dtype)
     return EpisodeState(
@@ -150,7 +150,7 @@ def reset(batch: TaskBatch, key: Array, horizon: int = 20, task: Array | None = 
 def step(
     batch: TaskBatch, state: EpisodeState, row: Array, level: Array | None = None
 ) -> tuple[EpisodeState, Array, Array]:
-    """Evaluate a configuration at a fidelity (default: last); return state, reward, and whether the episode ends."""
+    """Evaluate a row at fidelity index `level` (default: the last); return the state, the reward and the done flag."""
     task, levels, row = state.task, batch.values.shape[2], jnp.asarray(row, jnp.int32)
     level = jnp.asarray(levels - 1 if level is None else level, jnp.int32)
     value, costs, reached = batch.values[task, row, level], batch.costs[task, row], state.reached
@@ -182,7 +182,7 @@ def free(batch: TaskBatch, state: EpisodeState) -> Array:
 
 
 def random_row(batch: TaskBatch, state: EpisodeState, key: Array) -> Array:
-    """A uniformly random unevaluated configuration: the k-th free one, found in O(H), without a mask."""
+    """Return a uniformly random unevaluated configuration; takes O(H) time and needs no mask."""
     left = batch.rows[state.task] - (state.evaluated < batch.values.shape[1]).sum()
     k = jnp.floor(jax.random.uniform(key) * left).astype(jnp.int32)
     row: Array = jax.lax.fori_loop(0, len(state.evaluated), lambda i, at: at + (state.evaluated[i] <= at), k)
@@ -190,7 +190,7 @@ def random_row(batch: TaskBatch, state: EpisodeState, key: Array) -> Array:
 
 
 def sample(key: Array, scores: Array, mask: Array) -> Array:
-    """Draw a configuration where `mask` is true, with probability proportional to exp(score), by one random number."""
+    """Draw a configuration where `mask` is true, with probability proportional to exp(score)."""
     p = jnp.where(mask, jnp.exp(scores - jnp.max(scores, where=mask, initial=-jnp.inf)), 0)
     total, rows = jnp.cumsum(p), jnp.arange(len(p))
     found = (total <= jax.random.uniform(key) * total[-1]).sum()
@@ -198,7 +198,7 @@ def sample(key: Array, scores: Array, mask: Array) -> Array:
 
 
 def standardised(state: EpisodeState) -> Array:
-    """(H,) rewards so far with mean 0 and deviation 1, lower tail cut as in `CandidateObservation`; zeros after."""
+    """Return the (H,) rewards, standardised and clipped as in `CandidateObservation`; zeros after the last one."""
     y, seen = state.rewards, jnp.arange(state.rewards.shape[0]) < state.steps
     t = jnp.maximum(seen.sum(), 1)
     ordered = jnp.sort(jnp.where(seen, y, jnp.inf))
@@ -212,7 +212,7 @@ def standardised(state: EpisodeState) -> Array:
 
 
 def observed(batch: TaskBatch, state: EpisodeState) -> Array:
-    """(R, 2): whether a configuration was evaluated, and its last standardised reward."""
+    """Return (R, 2): whether each configuration was evaluated (1 or 0), and its last standardised reward or 0."""
     z, seen = standardised(state), jnp.arange(state.rows.shape[0]) < state.steps
     rows = jnp.where(seen, state.rows, batch.values.shape[1])
     columns = jnp.stack([jnp.ones_like(z), z], axis=1)
@@ -220,7 +220,7 @@ def observed(batch: TaskBatch, state: EpisodeState) -> Array:
 
 
 def history(batch: TaskBatch, state: EpisodeState) -> Array:
-    """(H, 4 + D) for each evaluation: 1, standardised reward, cost and budget left (fractions), features on [-1, 1]."""
+    """Return (H, 4 + D): 1, standardised reward, cost and budget left as fractions, features in [-1, 1]; then zeros."""
     seen = (jnp.arange(state.rows.shape[0]) < state.steps)[:, None]
     budget = batch.budgets[state.task]
     left = jnp.maximum(1 - jnp.cumsum(state.paid) / budget, 0)

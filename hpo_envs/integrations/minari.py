@@ -34,7 +34,7 @@ def to_minari(
         runs: Runs on one environment with one objective (Minari's rewards are numbers) and one entry per step: no
             parallel workers, batches of pulls, or cells built node by node.
         dataset_id: Name of the data set in Minari, such as `hpo/nmthpo-swen/bo-v0`.
-        env_kwargs: Arguments that no header has: `table=` if the runs were on a given table, or
+        env_kwargs: Arguments of the environment that headers lack: `table=` if the runs were on a given table, or
             `max_episode_steps=` for readers that need it.
         **facts: Further arguments of `minari.create_dataset_from_buffers` (author, data_format="hdf5", ...).
 
@@ -77,7 +77,7 @@ def to_minari(
 
 
 def _references(env_id: str, kwargs: Mapping[str, Any]) -> dict[str, float]:
-    """Returns of random search, and of an agent that evaluates the best row at each step; empty if unknown."""
+    """Mean returns of random search, and of an agent with the best known reward at each step; empty if unknown."""
     kwargs = {k: v for k, v in kwargs.items() if k != "max_episode_steps"}
     if is_live(env_id, kwargs):
         return {}
@@ -90,7 +90,7 @@ def _references(env_id: str, kwargs: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _replay(env: Any, run: Run) -> dict[str, Any]:
-    """Buffer of one episode; raise a ValueError if the replay differs from the run."""
+    """Replay a run; return the buffer of its episode, or raise a ValueError if the replay differs from the run."""
     observation, info = env.reset(seed=seeds_of(run.header["env"], run.seed)[0])
     if info["sha256"] != run.header["sha256"]:
         raise ValueError(f"the table must be {run.header['sha256']} as in the runs, got {info['sha256']}")

@@ -52,14 +52,14 @@ class SB3VecEnv(VecEnv):
         super().__init__(envs.num_envs, envs.single_observation_space, envs.single_action_space)
 
     def reset(self) -> Any:
-        """Start an episode in every environment, with the seed and options set for it."""
+        """Reset every environment with the seed and options set before, then clear these; return the observations."""
         observations, self.last_infos = self.envs.reset(seed=self._seed, options=self._options_given)
         self._seed = self._options_given = None
         self._returns[:], self._lengths[:] = 0.0, 0
         return observations
 
     def seed(self, seed: int | None = None) -> Sequence[int | None]:
-        """Seed the next reset: environment i with seed + i."""
+        """Set the seeds of the next reset, seed + i for environment i; return these seeds, or Nones without a seed."""
         self._seed = seed
         return [None if seed is None else seed + i for i in range(self.num_envs)]
 
@@ -72,7 +72,7 @@ class SB3VecEnv(VecEnv):
         self._actions = actions
 
     def step_wait(self) -> Any:
-        """Step every environment."""
+        """Step every environment; return observations, float32 rewards, dones and infos."""
         observations, rewards, terminated, truncated, info = self.envs.step(self._actions)
         self.last_infos = info
         self._returns += rewards
@@ -97,7 +97,7 @@ class SB3VecEnv(VecEnv):
         self.envs.close()
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
-        """An attribute of the vectorized environment, once per index."""
+        """Return an attribute of the vectorized environment or its wrappers, once per index."""
         value = _attribute(self.envs, attr_name)
         return [value for _ in self._get_indices(indices)]
 
@@ -116,7 +116,7 @@ class SB3VecEnv(VecEnv):
         setattr(env if attr_name in dir(env) else self.envs, attr_name, value)
 
     def get_images(self) -> Sequence[np.ndarray | None]:
-        """Pictures of the first episodes; see `hpo_envs.core.rendering`."""
+        """Return images of the first episodes, if there is a render mode; see `hpo_envs.core.rendering`."""
         return self.envs.render() or ()  # type: ignore[return-value]
 
     def env_method(self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any) -> list[Any]:

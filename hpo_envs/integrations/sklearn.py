@@ -84,7 +84,7 @@ class TuneSearchCV(BaseSearchCV):  # type: ignore[misc]
     def _fit(
         self, evaluate_candidates: Callable[..., dict[str, Any]], configs: list[dict[str, Any]], fraction: float
     ) -> dict[str, Any] | None:
-        """Fit to a part of the training sets; return all results so far, or None if every fit failed."""
+        """Fit to a fraction of the training sets; return all results so far, or None if every fit failed."""
         part = TrainingPart(self, fraction)
         try:
             return evaluate_candidates(configs, part, {"train_fraction": [fraction] * len(configs)})
@@ -109,7 +109,7 @@ class TuneSearchCV(BaseSearchCV):  # type: ignore[misc]
 
 
 class HalvingTuneSearchCV(TuneSearchCV):
-    """`TuneSearchCV` in which configurations are first fitted to a small part of the training set.
+    """Variant of `TuneSearchCV` that first fits configurations to a small part of the training set.
 
     Each part is three times as large as the previous one; a configuration continues while its score is in the best
     third of those on the same part. The best one is chosen on the whole set. `cv_results_` has the column
@@ -150,18 +150,18 @@ LEVELS, REDUCTION = 3, 3
 
 
 class TrainingPart:
-    """A splitter whose training sets are random parts of those of a search, the same in every call.
+    """Splitter whose training sets are random subsets of a search's training sets, the same in every call.
 
     Args:
         search: Search whose `cv` is divided.
-        fraction: Fraction of the training sets and of each class; at least two rows of each remain.
+        fraction: Fraction of each training set and class; at least two rows of a class remain, if it has them.
     """
 
     def __init__(self, search: TuneSearchCV, fraction: float) -> None:
         self._search, self._fraction = search, fraction
 
     def split(self, X: Any, y: Any = None, groups: Any = None, **given: Any) -> Iterator[tuple[Any, Any]]:
-        """Yield training and test indices."""
+        """Yield the training and test indices of each split."""
         search = self._search
         if not search._splits:
             default = check_cv(search.cv, y, classifier=is_classifier(search.estimator))

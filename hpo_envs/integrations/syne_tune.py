@@ -1,4 +1,4 @@
-"""Tables as blackboxes of Syne Tune, for its simulator and schedulers, and its blackboxes as tables.
+"""Conversion of tables to blackboxes of Syne Tune, for its simulator and schedulers, and of blackboxes to tables.
 
 Needs the extra `syne_tune`.
 """
@@ -15,11 +15,11 @@ from hpo_envs.tables.checks import extra_module
 from hpo_envs.tables.table import LOST, Hyperparameter, Table
 
 LEVEL, SECONDS = "level", "elapsed_time"
-"""Names of the resource and of the time that has passed, in reports of the blackbox."""
+"""Names of the resource and of the elapsed time in reports of the blackbox."""
 
 
 TIMES = ("metric_elapsed_time", "elapsed_time", "metric_train_time", "metric_runtime")
-"""Objectives of the published blackboxes that are times, the first two since the start of a run."""
+"""Objectives of the published blackboxes that are times; the first two are cumulative."""
 
 
 def from_blackbox(
@@ -36,8 +36,8 @@ def from_blackbox(
         name: Name of the table.
         score: Objectives that may be rewarded; an id rewards the first. Default: all that are not times.
         goal: `max` or `min` for each; default: guessed from the name, as blackboxes do not have goals.
-        cost: Objective that is the cumulative cost in seconds; default: the first of `TIMES` in it; `*runtime` and
-            `*train_time` are added up. Without one, an evaluation costs 1.
+        cost: Objective that is the cost in seconds, cumulative, or to be added up if its name ends in `runtime` or
+            `train_time`; default: the first of `TIMES` in the blackbox. Without one, an evaluation costs 1.
         **options: See `hpo_envs.tables.user.from_frame`: `licence`, `citation`, `bounds`, `explain`.
 
     Raises:
@@ -136,8 +136,8 @@ def to_blackbox(table: Table) -> Any:
 def to_backend(table: Table, blackbox: Any = None, **settings: Any) -> Any:
     """Return a `UserBlackboxBackend`, Syne Tune's simulator, with a table as the simulated function.
 
-    By default its clock ticks every 5 units of cost, and each tick costs real time; here a tick is the cheapest first
-    fidelity of the table.
+    By default, the simulator's clock ticks every 5 units of cost, and each tick costs real time; here a tick is the
+    cheapest first fidelity of the table.
 
     Args:
         table: A table with hyperparameters.

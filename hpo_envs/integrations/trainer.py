@@ -1,4 +1,4 @@
-"""Hugging Face's `Trainer` as a function for `hpo_envs.tune`, which can be paused and resumed between evaluations."""
+"""Function for `hpo_envs.tune` that trains Hugging Face's `Trainer`, paused and resumed between evaluations."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path

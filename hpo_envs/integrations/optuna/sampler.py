@@ -28,14 +28,14 @@ class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defin
     """A sampler that uses an agent of this suite.
 
     Agents for featured rows choose among a finite set of candidates: the whole grid if it has at most `candidates`
-    points, else up to so many seeded quasi-random points of the search space. Features are scaled to [0, 1], a choice
+    points, else at most as many seeded quasi-random points of the search space. Features are scaled to [0, 1], a choice
     has one 0/1 feature per value. Agents for boxes get the unit cube with one coordinate per parameter, values of a
     list in equal parts.
 
     The search space has all parameters suggested in any trial so far, including conditional ones; a new parameter is
     drawn at random in its first trial, as all are in the first trial. Several trials may run at once; running ones
     count with their expected value under the agent's model. Failed or pruned trials are reported as failed, those that
-    violate a constraint as no better than the worst feasible one. Results of trials that the sampler did not suggest
+    violate a constraint with the worst reward of feasible trials. Results of trials that the sampler did not suggest
     (`enqueue_trial`, an earlier session) are reported at the nearest candidate. A sampler that was saved and loaded
     recreates its agent.
 
@@ -80,7 +80,7 @@ class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defin
         self._lock = threading.RLock()
 
     def reseed_rng(self) -> None:
-        """Reseed but keep the observations, because Optuna calls this before every trial with `n_jobs=2`."""
+        """Reseed sampler and agent but keep observations, because Optuna calls this before trials with `n_jobs` > 1."""
         self._independent.reseed_rng()
         with self._lock:
             self._rng = np.random.default_rng()
@@ -98,13 +98,13 @@ class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defin
             raise ValueError(f"agent must work on one objective for this study, got {self._name!r}")
 
     def after_trial(self, study: Any, trial: Any, state: Any, values: Any) -> None:
-        """Store the constraints of a complete or pruned trial in it, as Optuna's own samplers do."""
+        """Store the values of `constraints_func`, if given, in a complete or pruned trial, as Optuna's samplers do."""
         if self._constraints is not None and state.name in ("COMPLETE", "PRUNED"):
             broken = tuple(map(float, self._constraints(trial)))
             study._storage.set_trial_system_attr(trial._trial_id, CONSTRAINTS, broken)
 
     def infer_relative_search_space(self, study: Any, trial: Any) -> dict[str, Any]:
-        """All parameters of any trial so far, without those that have a single value."""
+        """Return the parameters of all trials so far, by name, without those that have a single value."""
         space: dict[str, Any] = {}
         for each in study.get_trials(deepcopy=False):
             for name, d in each.distributions.items():
@@ -112,12 +112,12 @@ class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defin
         return {name: d for name, d in sorted(space.items()) if not d.single()}
 
     def sample_independent(self, study: Any, trial: Any, param_name: str, param_distribution: Any) -> Any:
-        """A random value, for a parameter in its first trial."""
+        """Return a random value, for a parameter that no earlier trial has."""
         self.before_trial(study, trial)
         return self._independent.sample_independent(study, trial, param_name, param_distribution)
 
     def sample_relative(self, study: Any, trial: Any, search_space: dict[str, Any]) -> dict[str, Any]:
-        """Parameters of the agent's next point; random ones if the agent is done or no candidate is left."""
+        """Return the parameters of the agent's next point, or of a random one if it is done or no candidate is left."""
         self.before_trial(study, trial)
         space = {name: d for name, d in search_space.items() if not d.single()}
         if not space:
@@ -164,7 +164,10 @@ class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defin
         return int(self._rng.choice(free if len(free) else len(self._used)))
 
     def _hear(self, study: Any) -> None:
-        """Report all newly finished trials to the agent; nothing before the first success."""
+        """Report newly finished trials to the agent; nothing before the first success.
+
+        Trials that the agent did not suggest are reported only if they succeeded and the agent learns from them.
+        """
         signs = np.array([1.0 if d.name == "MAXIMIZE" else -1.0 for d in study.directions])
         finished = {t.number: t for t in study.get_trials(deepcopy=False) if t.state.is_finished()}
         rewards = {n: signs * t.values for n, t in finished.items() if _complete(t)}
@@ -228,7 +231,7 @@ def _hyperparameter(name: str, d: Any) -> Hyperparameter:
 
 
 def _value(d: Any, stored: float) -> Any:
-    """The value of a parameter, on the nearest step."""
+    """Return the value of a parameter from Optuna's stored number, on the nearest step."""
     if getattr(d, "step", None) is not None and not d.log:
         stored = min(d.low + round((stored - d.low) / d.step) * d.step, d.high)
     return d.to_external_repr(stored)

@@ -12,7 +12,7 @@ from hpo_envs.tables.table import LOST, Table
 
 
 def to_studies(runs: Runs) -> list[Any]:
-    """An in-memory Optuna study per run, named ENV-AGENT-SEED; its trials are the evaluations in order.
+    """Return an in-memory Optuna study for each run, named ENV-AGENT-SEED; its trials are the evaluations in order.
 
     Parameters are those of the frame (`runs.to_frame()`), with the table's ranges and logarithms; rewards are
     maximised. Failed and diverged evaluations are failed trials. The cost is a user attribute of each trial, the
