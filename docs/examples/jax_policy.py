@@ -81,10 +81,12 @@ def train(batch: TaskBatch, episodes: int, updates: int, blind: bool) -> dict[st
     keys = jax.random.split(jax.random.key(1), updates)
     for k in range(updates):
         w, moments, regret = update(w, moments, batch, keys[k], float(k), episodes, blind)
+        jax.block_until_ready(w)
         if k == 0:
             begun = time.perf_counter()  # the first update compiles
-    rate = episodes * HORIZON * (updates - 1) / max(time.perf_counter() - begun, 1e-9)
-    print(f"{'blind' if blind else 'with history':12} training regret {float(regret):.3f}, {rate:,.0f} evaluations/s")
+    seconds = (time.perf_counter() - begun) / max(updates - 1, 1)
+    print(f"{'blind' if blind else 'with history':12} training regret {float(regret):.3f}, {seconds:.1f} s an update,",
+          f"{episodes * HORIZON / seconds:,.0f} evaluations/s", flush=True)  # fmt: skip
     return w
 
 

@@ -17,10 +17,14 @@ from hpo_envs.agents.models import candidate_set
 from hpo_envs.agents.models.candidate_set import CandidateArrays
 from hpo_envs.agents.problem import Problem
 from hpo_envs.agents.transfer.observing import ObservingAgent
+from hpo_envs.core.params import check_int
 from hpo_envs.tables.checks import extra_module, regular
 
 Observation = Mapping[str, npt.NDArray[np.float32]]
 PolicyFunction = Callable[[dict[str, npt.NDArray[np.float32]]], Any]
+
+MOST_CANDIDATES = 100_000
+"""Largest size of a candidate set."""
 
 
 class Deployed(ObservingAgent):
@@ -40,8 +44,8 @@ class Deployed(ObservingAgent):
         candidates: Number of observed candidates, as in training.
 
     Raises:
-        ValueError: More than one objective, a file of another kind, or a policy that fails on these observations or
-            returns anything else.
+        ValueError: More than one objective, too many candidates, a file of another kind, or a policy that fails on
+            these observations or returns anything else.
         FileNotFoundError: The file does not exist.
         ModuleNotFoundError: The package that runs the file is not installed.
     """
@@ -50,7 +54,7 @@ class Deployed(ObservingAgent):
         self, problem: Problem, seed: int, *, policy: PolicyFunction | str | Path,
         features: tuple[str, ...] = candidate_set.DEFAULT, candidates: int = 64,
     ) -> None:  # fmt: skip
-        super().__init__(problem, seed, tuple(features), candidates)
+        super().__init__(problem, seed, tuple(features), check_int("candidates", candidates, 1, MOST_CANDIDATES))
         self._policy = policy if callable(policy) else _loaded(str(policy))
         self.observe_space(CandidateArrays.of(self.features[self.pool], candidates))
 
@@ -65,13 +69,13 @@ class Deployed(ObservingAgent):
             shapes = ", ".join(f"{name} {values.shape}" for name, values in seen.items())
             reason = " ".join(f"{type(error).__name__} {error}".split())[:200]
             raise ValueError(f"policy must take observations {shapes}, got {reason}") from None
-        if len(found) not in (1, seen["mask"].shape[1]) or not np.isfinite(found[: len(free)]).all():
-            raise ValueError(
-                f"policy must return an index or {seen['mask'].shape[1]} finite scores, got {found.shape} of "
-                f"{found[:3].tolist()}"
-            )
-        if len(found) == 1:
+        size = seen["mask"].shape[1]
+        if len(found) == 1 and found[0] in range(size):
             return int(self.pool[int(found[0]) % len(self.pool)])
+        if len(found) != size or not np.isfinite(found[: len(free)]).all():
+            raise ValueError(
+                f"policy must return an index or {size} finite scores, got {found.shape} of {found[:3].tolist()}"
+            )
         return int(self.pool[np.where(free, found[: len(free)], -np.inf).argmax()])
 
 

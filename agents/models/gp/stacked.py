@@ -57,8 +57,9 @@ def scaled(values: Floats) -> Floats:
 
 def robust(y: Floats) -> Floats:
     """(..., t) observations with their lower tail cut (`TAIL`)."""
-    median = np.median(y, axis=-1, keepdims=True)
-    lead = y.max(axis=-1, keepdims=True) - median
+    ordered, t = np.sort(y, axis=-1), y.shape[-1]  # several times faster than `np.median` of short rows
+    median = 0.5 * (ordered[..., (t - 1) // 2, None] + ordered[..., t // 2, None])
+    lead = ordered[..., -1:] - median
     return np.asarray(np.where(lead > 0.0, np.maximum(y, median - TAIL * lead), y))
 
 

@@ -96,6 +96,8 @@ def test_indices_and_small_sets_act_as_in_training() -> None:
     [
         (lambda seen: np.zeros(7), "policy must return an index or 120 finite scores, got"),
         (lambda seen: np.full(SIZE, np.nan), "policy must return an index or 120 finite scores, got"),
+        (lambda seen: SIZE, "policy must return an index or 120 finite scores, got"),
+        (lambda seen: 2.5, "policy must return an index or 120 finite scores, got"),
         (lambda seen: seen["stacked"], r"policy must take observations candidates \(1, 120, 14\).*KeyError 'stacked'"),
         ("policy.npz", "policy must be a callable or a file .pt or .onnx"),
         ("policy.pt", "policy must be a file of pt"),
@@ -111,3 +113,9 @@ def test_other_policies_end_in_one_line(policy: Any, message: str, tmp_path: Pat
     with pytest.raises(ValueError, match=message) as raised:
         actions(Deployed, policy=policy, features=FEATURES, candidates=SIZE)
     assert "\n" not in str(raised.value)
+
+
+def test_sets_of_no_or_too_many_candidates_are_refused() -> None:
+    for size, message in ((0, "an int >= 1, got 0"), (10**7, "at most 100000, got 10000000")):
+        with pytest.raises(ValueError, match=f"candidates must be {message}"):
+            actions(Deployed, policy=lambda seen: 0, candidates=size)
