@@ -75,7 +75,7 @@ def environments(only: Sequence[str] = ()) -> list[list[Environment]]:
 
 
 def studies(seeds: int, only: Sequence[str] = (), others: Sequence[str] = ()) -> list[tuple[str, Study]]:
-    """The studies of the leaderboard, and the name of the folder of each: "" is the common folder.
+    """Return the studies of the leaderboard, each after the name of its folder; "" is the common folder.
 
     Every seed is a replication; agents that take more than a second per run have fewer. Agents that learn from
     source tasks have a separate study with these. `only` is that of `environments`; `others` are external agents:
@@ -181,7 +181,7 @@ def seconds_of(header: Mapping[str, Any]) -> float | None:
 
 
 def without_doubles(found: dict[str, Any]) -> dict[str, Any]:
-    """Move agents that equal `random`, but not itself, from each track's `ranking` to `doubles`; return the summary."""
+    """Move duplicates of random search from the `ranking` of each track to its `doubles`; return the summary."""
     for t in found["tracks"]:
         t["doubles"] = [
             r["agent"] for r in t["ranking"] if r["random"] == len(t["environments"]) and r["agent"] != "random"

@@ -140,7 +140,7 @@ def batched(num_envs: int) -> dict[str, float]:
     """Microseconds per step of all episodes, and of the bare gathers.
 
     Results of twenty steps are kept, as in a rollout; times then depend on the memory of the C library, and ratios vary
-    by a half between processes. Or each result is discarded with the next one, like those of the gathers.
+    by a half between processes. For `discarded`, each result is freed by the next one, as in the gathers.
     """
     rng = np.random.default_rng(0)
     actions = rng.integers(0, 767, (42, num_envs))

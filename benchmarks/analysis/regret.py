@@ -122,7 +122,7 @@ def _cells(run: Recorded) -> list[int]:
 
 
 def _favourites(run: Recorded) -> npt.NDArray[np.int64]:
-    """(k,) first evaluation of the row with the best mean of observed rewards so far, the earliest on ties."""
+    """(k,) index of the first evaluation of the cell with the best mean reward so far, the earliest cell on ties."""
     cells, rewards = _cells(run), run.rewards.tolist()
     n = max(cells) + 1
     sums, counts, means, first = [0.0] * n, [0] * n, [-np.inf] * n, [cells.index(cell) for cell in range(n)]

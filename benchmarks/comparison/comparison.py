@@ -174,7 +174,7 @@ class Comparison:
         self._scores.add(block, place)
 
     def blocks(self) -> Iterator[Block]:
-        """The runs as columns, of one agent and one environment at a time."""
+        """Yield the runs as columns, of one agent and one environment at a time."""
         for folder in self._read:
             yield from Store(folder).once()
         yield from self._blocks

@@ -44,7 +44,7 @@ SETTING = ("env_kwargs", "shuffle", "subsample", "budget")
 
 @dataclass
 class Replay:
-    """Comparison of parts with their replay on the environment; `Store.once` calls it for each part."""
+    """Comparison of stored parts with a replay of their runs; `Store.once` calls it for each part."""
 
     checked: int = 0  # number of runs compared
     unchecked: dict[str, str] = field(default_factory=dict)  # id -> reason why its runs were not compared
@@ -219,7 +219,7 @@ class _Runs:
         self._check_recommended()
 
     def _asked(self) -> tuple[Array, npt.NDArray[np.intp]]:
-        """Stored actions in the order of submission, and the run of each."""
+        """Stored actions as indices of their episodes, in the order of submission, and the run of each."""
         actions, run = self._own(self.actions, self.run), self.run
         if self.params.moves > 1:  # only the last of each evaluation is its action
             moves = self.stored["move"]

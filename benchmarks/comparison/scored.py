@@ -66,7 +66,7 @@ def _label(name: str, arguments: Mapping[str, Any]) -> str:
 
 
 def _overlap(header: Header) -> list[str]:
-    """Languages of a run's problem that its source tables also have; there must be none."""
+    """Languages of a run's problem that its source tasks also have, of which there must be none."""
     known = header.get("transfer", {})
     languages = {language for s in known.get("sources", ()) for language in s["languages"]}
     return overlap(languages, known.get("excluded", ()))

@@ -61,7 +61,7 @@ def whole(
     facts: Mapping[str, str],
     with_fronts: bool = True,
 ) -> dict[str, Any]:
-    """The summary made of `parts`, with curves.
+    """Return the summary from the results of `parts`, with curves and fronts.
 
     Args:
         collected: The scores.
@@ -109,7 +109,7 @@ def _ranked(collected: Scores, first: Mapping[str, Header], scored: ByAgent) -> 
 def tracks_of(first: Mapping[str, Header], scored: ByAgent) -> list[tuple[str, list[str]]]:
     """Name and environments of each track: the same family, number of objectives, agents and budget.
 
-    Runs with source tables are separate tracks, and so is each environment whose scores are raw or whose regret is 0/0.
+    Runs with source tasks are separate tracks, and so is each environment whose scores are raw or whose regret is 0/0.
     """
     groups: dict[Any, list[str]] = {}
     for env, by in scored.items():

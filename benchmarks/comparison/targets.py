@@ -67,7 +67,7 @@ def fta(rewards: npt.ArrayLike, front: npt.ArrayLike) -> float:
 
 
 def fbp(rewards: npt.ArrayLike, front: npt.ArrayLike, budget: int) -> float:
-    """Fixed budget: points of the Pareto front found in the first `budget` evaluations (section 4.2)."""
+    """Fixed budget: number of points of the Pareto front found in the first `budget` evaluations (section 4.2)."""
     return float(_members(np.asarray(rewards, dtype=float)[:budget], front).any(axis=0).sum())
 
 

@@ -57,7 +57,7 @@ EVERY, LOOKS = 4, 128
 
 
 def with_sources(pools: Sequence[TaskPool]) -> list[TaskPool]:
-    """Each pool with Gaussian processes of pools of other languages as source tasks; unchanged if there are none."""
+    """Return pools with predictions of Gaussian processes of pools of other languages; unchanged without such pools."""
     found = []
     for pool in pools:
         others = [o for o in pools if o.feature_names == pool.feature_names and not {*o.languages} & {*pool.languages}]
@@ -73,7 +73,7 @@ def with_sources(pools: Sequence[TaskPool]) -> list[TaskPool]:
 
 @functools.cache
 def usable(family: str) -> tuple[TaskPool, ...]:
-    """The tables of a family whose best result is above the median."""
+    """The task pools of a family's tables, scored by its metric in `OBJECTIVES`; cached."""
     return tuple(table_pools.pools((family,), objective=OBJECTIVES[family]))
 
 
@@ -103,8 +103,8 @@ def imitation(x: Floats, model: SourceGP) -> Floats:
 def fit(weights: learned.LearnedNumbers, seed: int, steps: int, log: list[dict[str, Any]]) -> policy_file.PolicyWeights:
     """Train weights for `steps` evaluations, rounded up to whole updates; return the best on validation languages.
 
-    The tables and hyperparameters of `weights`, those of `learned`, are used in training. The seed draws the validation
-    languages, too; `log` gets a record of each validation.
+    The tables and hyperparameters of the training are those of `weights` (of the agent `learned`). The seed also draws
+    the validation languages; `log` gets a record of each validation.
     """
     pools = [p for family in OBJECTIVES for p in usable(family) if {*p.languages} <= weights.languages]
     languages = sorted({x for p in pools for x in p.languages if p.name.startswith("charhpo")})

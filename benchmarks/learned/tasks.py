@@ -88,7 +88,7 @@ class EpisodeDistribution:
 
 
 AS_USED = EpisodeDistribution(rows=200, shares=(0.8, 0.8), some=0.0, mixed=0.0)
-"""Episodes as in tests: 80 % of the rows, and all sources."""
+"""Episodes as in tests: 80 % of the rows, and all source tasks."""
 
 
 def draw(
@@ -100,7 +100,7 @@ def draw(
 ) -> PaddedEpisodes:
     """Draw `number` (E) episodes; all tasks have the same probability.
 
-    The tables of the languages `held_out` are not used as sources.
+    The tables of the languages `held_out` are not used as source tasks.
     """
     drawn = [_one(tasks[int(rng.integers(len(tasks)))], held_out, rng, how) for _ in range(number)]
     n, j = max(len(rows) for _, rows, _, _ in drawn), max(len(kept) for _, _, kept, _ in drawn)
@@ -122,7 +122,7 @@ def draw(
 def _one(
     t: TableTask, held_out: frozenset[str], rng: np.random.Generator, how: EpisodeDistribution
 ) -> tuple[TableTask, npt.NDArray[np.intp], npt.NDArray[np.intp], Floats]:
-    """Task, rows, sources and rewards of an episode; a degenerate one is redrawn."""
+    """Task, rows, source tasks and rewards of an episode; a degenerate episode is redrawn."""
     kept = np.array([i for i, languages in enumerate(t.sources) if not held_out & set(languages)])
     low, high = how.sources
     if rng.random() < how.some:

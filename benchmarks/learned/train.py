@@ -90,7 +90,7 @@ def evolve(
     Args:
         seen: Tasks for training.
         validation: Tables of other training languages; empty: no early stopping.
-        held_out: Languages whose tables are not used as sources, either.
+        held_out: Languages whose tables are not used as source tasks, either.
         settings: Settings of the evolution strategy.
         seed: Seed of all draws.
         log: Function called with the generation, the score on the validation episodes, and CPU seconds so far.
@@ -143,7 +143,7 @@ class Group:
 
 
 def groups() -> list[Group]:
-    """The groups: all sweeps, for translation; all tables without one half of the sweeps' languages, for that half."""
+    """Return the groups: all sweeps, for use in translation; and for each half of their languages all other tables."""
     languages = sorted(set(transfer.distributions()["CharHPO"].held_out.values()))
     halves = (languages[::2], languages[1::2])
     without = (Group(f"without {' '.join(h)}", tasks.FAMILIES, tuple(map(canonical, h))) for h in halves)

@@ -117,7 +117,7 @@ class Reproduction(contextlib.ExitStack):
         return self.enter_context(executors.of_jobs(self.jobs))
 
     def seeds(self, usual: int) -> range:
-        """The seeds of an experiment: `trials`, or as many as the paper ran (`usual`)."""
+        """The seeds of an experiment, from `seed` on: `trials` of them, or as many as in the paper (`usual`)."""
         return range(self.seed, self.seed + (self.trials or usual))
 
     def map(

@@ -38,7 +38,7 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 """Okabe and Ito's palette, safe for colour-blind readers; grey for its yellow, which is hard to see on white."""
 
 DASHES = ("-", "--", ":", "-.")
-"""Line styles; a second set of eight agents is dashed, so that no two look the same."""
+"""Line styles: the first eight agents have solid lines, the next eight dashed ones, ..., so that no two look alike."""
 
 SEARCH = (
     "bo", "learned", "regularized-evolution", "hyperband", "tpe", "smac-like", "bo-spread", "random",
@@ -56,7 +56,7 @@ TRANSFER = {
     "rgpe": 30, "zero-shot": 31, "quantile-copula": 3, "tst-tpe": 9, "stacked-gp": 10, "warm-gp": 11, "portfolio": 14,
     "learned-policy": 25, "in-context": 21, "curve-ranker": 12,
 }  # fmt: skip
-"""Style indices of agents that learn from other tables, shared with agents that no picture shows beside them."""
+"""Style indices of agents that learn from source tasks, shared with agents that no picture shows with them."""
 
 PLACES = {name: i for names in (SEARCH, ARMS) for i, name in enumerate(names)} | TRANSFER
 
@@ -64,7 +64,7 @@ MOST = 6
 """Largest number of lines in a picture, and of highlighted lines in a chart."""
 
 FLOOR = 1e-3
-"""Lowest regret on a logarithmic axis."""
+"""Lowest end of the middle line for which an axis is logarithmic."""
 
 STYLE = {
     "font.size": 9, "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "grid.alpha": 0.3,
@@ -142,7 +142,7 @@ def most(order: Sequence[str]) -> list[str]:
 
 
 def crowded(agents: Mapping[str, Sequence[Sequence[float]]]) -> bool:
-    """Return whether a log axis is better: no line ends below 0, and half of them end within the lowest tenth."""
+    """Return whether a log axis is better: the middle line ends within the lowest tenth, and no line ends below 0."""
     top = max(v for band in agents.values() for v in band[0] if v is not None)
     ends = sorted(band[0][-1] for band in agents.values())
     return len(ends) > 1 and 0.0 <= ends[0] and FLOOR < ends[(len(ends) - 1) // 2] < 0.1 * top

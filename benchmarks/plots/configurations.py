@@ -27,7 +27,7 @@ def parallel_coordinates(frame: Any, columns: Sequence[str] | None = None, by: s
     The axis of a number runs from its lowest to its highest value, on a logarithmic scale if suitable.
 
     Args:
-        frame: Frame with a column per hyperparameter, such as that of runs or of a table.
+        frame: Frame with a column per hyperparameter, such as the frame of runs or of a table.
         columns: The hyperparameters; default: those in the attributes of the frame.
         by: Column that colours the lines, the best (highest) dark and on top.
         axes: Axes to draw on.

@@ -75,7 +75,7 @@ def ecdf(frame: Any, axes: Any = None, targets: npt.ArrayLike = TARGETS) -> Any:
 def ranking(track: Mapping[str, Any], axes: Any = None) -> Any:
     """Draw the mean score of each agent with its 95 % interval, the best on top.
 
-    `track` is one of a summary, such as an entry of `Comparison.of(runs).scores["tracks"]`.
+    `track` is a track of a summary, such as an entry of `Comparison.of(runs).scores["tracks"]`.
     """
     axes = axes_of(axes)
     for y, r in enumerate(track["ranking"]):

@@ -158,7 +158,7 @@ def _same_as_random(track: Mapping[str, Any]) -> list[str]:
 
 
 def _overlap(track: Mapping[str, Any]) -> list[str]:
-    """Sentence on agents whose training and test languages overlap."""
+    """Sentence on agents whose training and test languages overlap, if there are any."""
     names = [r["agent"] for r in track["ranking"] if r["agent"].endswith(SEEN)]
     return [f"Train/test overlap: {listed(names)} was trained on these languages."] if names else []
 
@@ -192,12 +192,12 @@ def listed(names: Sequence[str], most: int = 8) -> str:
 
 
 def answered(table: Mapping[str, Any]) -> str:
-    """Who measured a table, or `surrogate`."""
+    """Text on the origin of a table: `measured by` its owner, or `surrogate`."""
     return f"measured by {store.owner(table['name'])}" if table["kind"] == "measured" else "surrogate"
 
 
 def kinds(summary: Mapping[str, Any]) -> str:
-    """The kinds of tables behind a summary."""
+    """Text on the kinds of the tables behind a summary."""
     found = {t["kind"] for e in summary["environments"] for t in e["tables"]}
     names = {"measured": "measured tables", "surrogate": "surrogates"}
     if len(found) == 1:

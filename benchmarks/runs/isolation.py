@@ -130,7 +130,7 @@ class IsolatedProcess(contextlib.AbstractContextManager["IsolatedProcess"]):
         return pool
 
     def call(self, do: str, **message: Any) -> Any:
-        """Send a message and return the reply; any failure ends the process and raises an `AgentError`."""
+        """Send a message and return the reply; any error ends the process, failures of the agent raise `AgentError`."""
         try:
             self._calls += 1
             self._send(wire.encode({"do": do, "number": self._calls, **message}))

@@ -32,8 +32,8 @@ class _Statement:
     binds: frozenset[str]
     changes: frozenset[str]  # of changed objects: `name.attribute = ...`, `name[...] = ...`, `name.seed(...)`
     calls: frozenset[str]
-    """Names of which it calls a method, or that it passes to a call: it may change their objects, unless they are
-    functions or modules."""
+    """Names whose methods it calls, or that it passes to a call: it may change their objects, unless they are functions
+    or modules."""
     uses: frozenset[str]
     blocks: tuple["_Statement", ...] = ()  # the heads of the enclosing blocks
     kind: str = ""  # type of the node
@@ -112,7 +112,7 @@ class _Quiet(ast.NodeTransformer):
 
 
 def _statements(body: Iterable[ast.AST], blocks: tuple[_Statement, ...] = (), part: str = "") -> Iterator[_Statement]:
-    """Statements of a script; those of a block one by one, after its head; imports name by name.
+    """Yield the statements of a script: a block as its head, then its statements; imports name by name.
 
     `blocks` are the heads of the enclosing blocks, `part` the part of the innermost one: `body`, `orelse`, ...
     """
@@ -181,7 +181,7 @@ def _changes(node: ast.AST) -> set[str]:
 
 
 def _calls(node: ast.AST) -> set[str]:
-    """Names of which a node calls a method, or that it passes to a call, and those in decorators."""
+    """Names whose methods a node calls, or that it passes to a call, and those in decorators."""
     if isinstance(node, ast.Lambda):
         return set()
     if isinstance(node, DEFINITIONS):

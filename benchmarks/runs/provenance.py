@@ -69,7 +69,7 @@ class Code(NamedTuple):
 def of_agent(agent: str | Callable[..., Any]) -> Code:
     """The code of an agent: a registered name, `module:factory`, or any callable.
 
-    Of one from outside, `numbers` are those of the agents whose modules it imports.
+    For an agent from outside, `numbers` has the agents of this package whose modules it imports.
     """
     entry = agents.entry(agent) if isinstance(agent, str) and ":" not in agent else None
     if entry is not None and not entry.package:
@@ -288,7 +288,7 @@ def _of_loose(parts: Sequence[Any]) -> dict[str, str]:
 
 
 def _cells(module: str, files: Sequence[str]) -> tuple[list[str], bool]:
-    """Source of a script, or of the cells of a notebook (the first file's last), and whether it is a notebook."""
+    """Source of a script, empty if unknown, or of the cells of a notebook; and whether it is a notebook."""
     names = vars(sys.modules[module])
     file = str(names.get("__file__") or next(iter(files), ""))
     linecache.checkcache(file)
@@ -354,7 +354,7 @@ def _imports(tree: ast.Module, name: str, path: Path) -> Iterator[str]:
 
 
 def _parents(name: str) -> Iterator[str]:
-    """A module and the packages that contain it, which are imported before it."""
+    """The packages that contain a module, outermost first, which are imported before it; then the module."""
     return itertools.accumulate(name.split("."), "{}.{}".format)
 
 

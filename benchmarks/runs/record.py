@@ -34,12 +34,12 @@ class Run:
         costs: (k,) float64 in `header["cost_unit"]`, which is the unit of the budget.
         recommended: The action that the agent recommends at the end, with the table's row.
         header: Plain data on the run: env id and arguments, `shuffle`, `subsample`, `reset_seed` (the seed with which
-            `env.reset` draws the run's configurations and their order), table name, kind and sha256, scale
-            of the scores (`scales.Scale`), agent and hyperparameters, versions, `numbers`, `agent_numbers`,
-            `environment_source` and `agent_source` (see `provenance.Code`), and `suite`, the origin of this package's
-            code; `random_search` if all evaluations of the agent were those of random search; `seen`, the languages of
-            the problem on which its weights were trained, if any; with source tables, `transfer`: their
-            distribution, the sources (id, table, kind, sha256, languages), and the problem's languages (`excluded`).
+            `env.reset` draws the run's configurations and their order), budget, objectives, table name, kind and
+            sha256, scale of the scores (`scales.Scale`), agent and hyperparameters, versions, `numbers`,
+            `agent_numbers`, `environment_source` and `agent_source` (see `provenance.Code`), and `suite`, the origin of
+            this package's code; `random_search` if all evaluations equal those of random search; `seen`, the languages
+            of the problem on which the agent's weights were trained, if any; with source tasks, `transfer`: their
+            `distribution`, `sources` (id, table, kind, sha256, languages), and `excluded`, the problem's languages.
         evaluated: Further data on each evaluation, (k, ...) arrays by name: `row`, `level` and `repeat` of the table
             (int32), if there is one; `status` (int8, index in `STATUSES`); and for arms and tables with repeats
             `truth`, shaped as the rewards: the mean of the row's repeats at that level. If an evaluation takes several

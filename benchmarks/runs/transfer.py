@@ -46,7 +46,7 @@ class Transfer:
 
 
 def distributions() -> dict[str, Distribution]:
-    """Distributions with one id per task, by name: the possible sources."""
+    """Distributions with one id per task, by name: the possible source tasks."""
     return {d.name: d for family in FAMILIES.values() for d in family.distributions if not d.argument}
 
 
@@ -163,10 +163,10 @@ def _curves(params: Any) -> dict[str, Floats]:
 
 
 def columns(table: Table, target: Table) -> tuple[Floats, tuple[str, ...]]:
-    """(rows, d) features of a table and their names: empty if they are the target's columns.
+    """(rows, d) features of a table, and their names; no names if the columns are the target's.
 
     Values of a shared hyperparameter are on the target's scale, also outside [0, 1], and 0 if inactive or if the target
-    has a single value. Hyperparameters that only the table has keep their scale and follow the others.
+    has a single value. Hyperparameters that only the table has keep their scale and follow the shared ones.
     """
     features, own, theirs = np.array(table.features), table.feature_names, {h.name: h for h in target.space}
     for k, h in enumerate(table.space):

@@ -62,7 +62,7 @@ ProgressCallback = Callable[[int, int], object]
 
 @contextlib.contextmanager
 def progress() -> Iterator[ProgressCallback]:
-    """A progress callback whose bar appears with its first call, so that it does not overwrite errors in a study."""
+    """Context with a progress callback, whose bar appears with the first call, after any errors in the study file."""
     from tqdm.auto import tqdm
 
     bars: list[Any] = []
@@ -218,7 +218,7 @@ def _missing(
     run_seconds: float,
     part: tuple[int, int] | None = None,
 ) -> tuple[list[Fit], list[StudyTask]]:
-    """Fitting agents and remaining tasks; also records pairs and stored runs."""
+    """Return fitting agents and remaining tasks; record pairs, skipped ones, capped budgets and stored runs."""
     fits: list[Fit] = []
     for asked in study.environments:
         environment = _capped(replicate := _replicated(asked, study.subsample))

@@ -103,7 +103,7 @@ class _Setting:
         self.seeds: dict[str, set[int]] = {}
 
     def check(self, h: dict[str, Any], folder: Path | None) -> None:
-        """Raise if a header must not be mixed with the others."""
+        """Raise a `ValueError` if a header must not be mixed with those already added."""
         if h["agent"] in self.agents:
             if _setting(h) != _setting(self.agents[h["agent"]]):
                 _compare(h, self.agents[h["agent"]], RUN_KEYS, folder)
@@ -113,7 +113,7 @@ class _Setting:
             raise _mixed(h, f"sha256 of table {h['table']}", self.tables[h["table"]], h["sha256"], folder)
 
     def add(self, h: dict[str, Any], seeds: Iterable[int] = ()) -> None:
-        """Add a header that matches the others."""
+        """Add a checked header, and seeds of its agent."""
         self.first = self.first or h
         self.agents.setdefault(h["agent"], h)
         self.tables.setdefault(h["table"], h["sha256"])
@@ -188,7 +188,7 @@ class Store:
             yield part, _decoded(part)
 
     def seeds(self, env: str, agent: str) -> set[int]:
-        """Seeds that an agent has finished on an id."""
+        """Seeds of the stored runs of an agent on an id."""
         return set(self._setting(env).seeds.get(agent, ()))
 
     def check(self, headers: Sequence[dict[str, Any]]) -> None:

@@ -75,7 +75,7 @@ class TaskSplit:
 
 DISTRIBUTIONS: dict[str, Distribution] = {d.name: d for family in FAMILIES.values() for d in family.distributions}
 """Name -> tasks: the six NMT ids, the four pairs of `NMTHPO-v0`, the eight learning-curve corpora, the 24 CharHPO ids,
-the 24 sweeps of `CharHPO-v0`, and the ids of CharMini and TextMini."""
+the 24 sweeps of `CharHPO-v0`, and the ids of CharMini and TextMini, also with learning curves (`LC`)."""
 
 
 def names() -> list[str]:
@@ -107,7 +107,7 @@ def split(name: str, version: int = VERSION) -> TaskSplit:
 
 
 def leave_one_out(name: str) -> dict[str, TaskSplit]:
-    """Return splits that leave out one language or task group each, without validation part.
+    """Return splits by language or task group: each is the test part of its split, all others are for training.
 
     Raises:
         ValueError: The distribution is unknown.

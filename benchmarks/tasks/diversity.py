@@ -57,7 +57,7 @@ def effective(correlation: Floats) -> float:
 
 
 def between(space: SharedSpace) -> Floats:
-    """The corrected correlations of pairs of different tables."""
+    """(pairs,) corrected correlations of all pairs of different tables."""
     return np.asarray(space.corrected[np.triu_indices(len(space.tables), 1)])
 
 
@@ -69,7 +69,7 @@ def different(space: SharedSpace) -> npt.NDArray[np.bool_]:
 
 
 def spaces(tables: Iterable[Table]) -> list[SharedSpace]:
-    """Search spaces that at least two of the tables share, in order."""
+    """Search spaces that at least two of the tables share, in the order of their first tables."""
     alike: dict[Any, list[Table]] = {}
     for table in tables:
         if table.space:

@@ -53,7 +53,7 @@ TABLES = {10: ("rel@",), 11: ("mean@", "best", "equivalent"), 12: ("rho", "maxim
 
 
 def values(sweeps: Sequence[Sweep], variant: Variant = "published") -> dict[Key, list[Value]]:
-    """Our values; more than one if several runs tie for the best.
+    """Our values by key; several for a key if runs tie for the best.
 
     Averages (Tables 3 to 5) are of the printed values of Tables 10 to 12, which `entries` takes from the closest
     candidate, and are therefore not included, see `averages`.

@@ -37,7 +37,7 @@ def published(r: Reproduction) -> None:
 
 
 def examples() -> dict[str, float]:
-    """Scores of the examples in the package's documentation."""
+    """Mean scores of the examples in the documentation of the released package, by name."""
     pairs = json.loads(Path(__file__).with_name("package_examples.json").read_text(encoding="utf-8"))
     scores = hlepor.score([p["hypothesis"] for p in pairs], [p["reference"] for p in pairs], variant="released")
     rows = {"guide": [0], "guide and army": [0, 1], "cities": [2], "cities and boom": [2, 3]}

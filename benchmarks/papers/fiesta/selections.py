@@ -36,7 +36,7 @@ CHUNK = 500
 
 @dataclass(frozen=True)
 class Setting:
-    """Setting of an agent on an id."""
+    """A row of the paper's tables: an agent with hyperparameters, and an environment with arguments."""
 
     name: str  # row label, as in `expected.csv`
     agent: str  # registered name

@@ -24,7 +24,7 @@ WORDS = 4096
 def embed(sample: Sequence[Cell], size: int, seed: int, epochs: int = PASSES) -> Floats:
     """(cells, size) vectors, trained on these cells.
 
-    The loss is the expectation of that of negative sampling: sum_w n_dw log s(u_d v_w) + k n_d p_w log s(-u_d v_w) with
+    The objective is the expectation of negative sampling: sum_w n_dw log s(u_d v_w) + k n_d p_w log s(-u_d v_w) with
     the count n_dw of a word in a document, the document's length n_d, and p_w proportional to the word's
     frequency^0.75.
     """

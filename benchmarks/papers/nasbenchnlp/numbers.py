@@ -124,7 +124,7 @@ def r2_of_loss(features: Floats, loss: Floats, splits: int, seed: int) -> tuple[
 
 
 def interval(values: Floats) -> tuple[float, float, float]:
-    """Mean and central 95 % of values over splits."""
+    """Mean and central 95 % interval of values over splits, rounded to three decimals."""
     low, high = np.quantile(values, [0.025, 0.975])
     return round(float(values.mean()), 3), round(float(low), 3), round(float(high), 3)
 

@@ -105,7 +105,7 @@ def _importance(tables: Mapping[str, Table], path: Path) -> None:
 
 
 class _Watched(Agent):
-    """Wrapper of an agent that records the error of its predictions after every evaluation."""
+    """Wrapper of an agent that records the mean squared error of its predictions, if any, after each evaluation."""
 
     def __init__(self, inner: Agent, truth: Floats) -> None:
         super().__init__(inner.problem, 0)

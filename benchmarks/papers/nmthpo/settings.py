@@ -48,7 +48,7 @@ VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
     "EIF": {"fitted": {"variant": "fitted"}, "literal": {"variant": "literal"}, "released": {"variant": "released"}},
     "": {"fitted": {}, "literal": {"precision": 1.0, "sigma2": 1.0}},
 }
-"""Variants of the graph-based methods, of those with EIF and of the others, by the origin of their constants.
+"""Variants of the graph-based methods, with and without EIF, by the origin of their constants.
 
 `fitted` is the agents' default: its reading of EIF, `precision` and `sigma2` were chosen on Tables 3 and 4 themselves.
 `literal` has the text's formulas, with 1 for the two constants that it leaves open. `released` is the authors' code

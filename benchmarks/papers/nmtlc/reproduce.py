@@ -35,7 +35,7 @@ AGENTS: dict[str, tuple[str, dict[str, Any]]] = {
 }  # fmt: skip
 
 ELSEWHERE = ("CharMiniLC-hun-lstm-v0", "CharMiniLC-jpn-transformer-v0", "TaskSetLC-lstm128-v0", "CellMiniLC-v0")
-"""Ids whose curves no network was trained on, besides those of NMTLC in left-out languages."""
+"""Ids outside NMTLC, on whose curves no network was trained."""
 
 SEEDS = 20
 

@@ -26,13 +26,13 @@ ETA, DECIMALS = 3.0, 4
 
 
 def rewards(table: Table) -> tuple[Floats, Floats, Floats]:
-    """(rows, levels) rewards of each run, its last one after its end; (rows,) best of each; (levels,) resources."""
+    """(rows, levels) minus log perplexity, constant after a run's end; (rows,) best of each; (levels,) resources."""
     values = -np.log(-analysis.curves(table, "perplexity"))
     return values, values.max(axis=1), np.asarray(table.levels, np.float64)
 
 
 def looked_at(levels: Floats, resource: float) -> npt.NDArray[np.intp]:
-    """(POINTS,) checkpoints at which the agent observes a run up to a resource, which is in units of the first one."""
+    """(POINTS,) indices of checkpoints that the agent observes up to a resource in units of the first checkpoint."""
     looks = resource * ETA ** (np.arange(1 - ranker.POINTS, 1) / ranker.STEPS)
     return analysis.level_at(levels / levels[0], looks)
 

@@ -150,7 +150,7 @@ def sentence(found: Mapping[str, Any]) -> str:
 
 
 def tables(found: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Markdown tables by name."""
+    """Markdown tables, as lines, by name."""
     base = {k: {p["a"]: p for p in own["against_random"]} for k, own in found["budgets"].items()}
     bayes = {(b["a"], b["b"]): b for b in found["bayes"]}
     own = found["budgets"][str(LONGEST)]

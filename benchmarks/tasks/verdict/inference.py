@@ -61,7 +61,7 @@ def pairs(found: TaskScores, judged: Mapping[str, Any], base: str | None = None)
     `needed` is the number of groups that would make the difference significant with a power of 80 %, if its mean and
     deviation stay as they are (None: over `MOST`), `detectable` the difference that the given groups find with that
     power; both at the level that Bonferroni's correction gives a pair. `from_seeds` is the share of the variance of the
-    mean difference that is due to the seeds, which more of them would reduce. `judged` is that of `found`; with `base`
+    mean difference that is due to the seeds, which more of them would reduce. `judged` is `found.judged`; with `base`
     only pairs with this agent, as the second one, are tested, and Holm's procedure corrects for these.
     """
     from scipy import stats
@@ -90,7 +90,7 @@ def pairs(found: TaskScores, judged: Mapping[str, Any], base: str | None = None)
 
 
 def detectable(deviation: float, groups: Any, level: float) -> Floats:
-    """Mean difference found with a power of 80 % in a two-sided t test of paired differences over groups."""
+    """Smallest mean difference that a two-sided paired t test over groups detects with a power of 80 % at a level."""
     from scipy.special import stdtrit
 
     df = np.asarray(groups) - 1.0
