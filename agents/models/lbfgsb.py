@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import scipy
 
 from hpo_envs.agents.models import Floats
 
@@ -90,6 +89,8 @@ def _alone(both: Both, k: int, start: Floats, low: Floats, high: Floats, steps: 
 @functools.cache
 def _routine() -> Callable[..., None] | None:
     """SciPy's private routine, if its version was tested and it passes a check; else None, with a warning."""
+    import scipy
+
     low, high, starts = np.array([-1.5, -1.5]), np.array([1.5, 0.8]), np.array([[-1.2, 0.5], [0.3, -1.0]])
     try:
         if not scipy.__version__.startswith(TRIED):

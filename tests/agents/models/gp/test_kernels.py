@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import gymnasium as gym
 import numpy as np
 import pytest
+import scipy
 from scipy import stats
 from scipy.optimize import minimize
 
@@ -166,7 +167,7 @@ def test_an_unknown_version_of_the_routine_is_not_used(monkeypatch: pytest.Monke
     """A version with other arguments or another meaning of its codes is detected."""
     from scipy.optimize import _lbfgsb
 
-    old = lbfgsb.scipy, "__version__", "1.14.1"
+    old = scipy, "__version__", "1.14.1"
     for where, name, other in ((_lbfgsb, "setulb", lambda: None), (lbfgsb, "_WANTS_BOTH", 7), old):
         with monkeypatch.context() as changed:
             changed.setattr(where, name, other)
