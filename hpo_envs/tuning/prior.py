@@ -1,4 +1,4 @@
-"""Source tasks of a search: earlier searches, tables and frames as observations; their best configurations."""
+"""Source tasks of a search, from earlier searches, tables, frames and Optuna studies; their best configurations."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path

@@ -64,9 +64,9 @@ def tune(
     error is stored, and they count towards the budget.
 
     Args:
-        function: `train(config)` that returns a score, or a mapping with it; or, with `epochs`, a generator that yields
-            scores, or `train(config, resume_from, epochs)`; see the pages of `FunctionHPO-v0` and `FunctionLC-v0`. It
-            may be given as `module:name`.
+        function: `train(config)` that returns a score, or a mapping with it; `train(config, trial)`, which may report
+            scores; or, with `epochs`, a generator that yields scores, or `train(config, resume_from, epochs)`; see the
+            pages of `FunctionHPO-v0` and `FunctionLC-v0`. It may be given as `module:name`.
         space: Search space, as in `FunctionHPO-v0`.
         agent: Registered name, or a factory `(problem, seed, **hyperparameters) -> Agent`, which chooses from
             candidates; default: `auto`.

@@ -22,7 +22,7 @@ from hpo_envs.tuning.record import Evaluation, SearchRecord, by
 
 @dataclass(frozen=True, repr=False)
 class Tuned:
-    """Result of a search: its evaluations.
+    """Result of a search, finished or not: evaluations, best configuration, Pareto front, plot and page.
 
     Attributes:
         header: Settings of the search as plain data.

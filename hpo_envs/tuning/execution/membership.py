@@ -1,4 +1,4 @@
-"""Processes that share a search (`join`): which of them are alive, so that evaluations of dead ones are taken over."""
+"""Membership in a shared search (`join`): which processes are alive, so that others take over from dead ones."""
 
 import os
 import platform

@@ -28,7 +28,7 @@ GUARD = "programs that tune with processes must keep to `if __name__ == '__main_
 KINDS = ("auto", "serial", "processes", "threads")
 
 PAUSED = 32
-"""Largest number of paused trainings of a worker; beyond it, the one paused longest is dropped and later restarted."""
+"""Largest number of paused trainings of a worker; of more, the one paused longest is dropped, and later restarted."""
 
 
 @dataclass(frozen=True)
