@@ -72,7 +72,7 @@ def ranked(header: Mapping[str, Any], evaluations: Sequence[Evaluation]) -> list
         return []
     points = points_of(header)
     rows = np.array([points.row(e.config) for e in good])
-    y = np.array([e.score for e in good])
+    y = np.array([e.reward for e in good])
     _, first, which = np.unique(rows, axis=0, return_index=True, return_inverse=True)
     which = which.reshape(-1)
     mean = np.array([y[which == i].mean() for i in range(len(first))])

@@ -105,14 +105,14 @@ class Evaluation:
         return self.status != "truncated" or not self.curve
 
     @property
-    def score(self) -> float:
+    def reward(self) -> float:
         """Sum of the rewards; minus infinity if there are none."""
         return float(sum(self.rewards)) if self.rewards is not None else -np.inf
 
     @property
     def rank(self) -> tuple[bool, float]:
-        """Sort key, higher is better: whether the training is complete, then the score."""
-        return self.whole, self.score
+        """Sort key, higher is better: whether the training is complete, then the reward."""
+        return self.whole, self.reward
 
 
 def by(header: Mapping[str, Any]) -> str:

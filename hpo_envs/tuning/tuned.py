@@ -73,6 +73,11 @@ class Tuned:
         """
         return dict(self.best.config)
 
+    @property
+    def best_score(self) -> float:
+        """Objective of the best evaluation, in the function's own units."""
+        return self.best.metrics[self.header["objectives"][0]]
+
     @functools.cached_property
     def recommended(self) -> Recommendation:
         """The configuration with the best predicted mean; with noisy scores, it is more reliable than `best`.
@@ -89,8 +94,7 @@ class Tuned:
             return Recommendation(front[int(np.linalg.norm(apart, axis=1).argmin())], np.nan, np.nan, np.nan, 1)
         best, found = self.best, ranked(self.header, self.evaluations)
         # Without a complete and always feasible configuration, the best evaluation.
-        score = best.metrics[self.header["objectives"][0]]
-        return found[0] if found else Recommendation(best, score, np.nan, np.nan, 1)
+        return found[0] if found else Recommendation(best, self.best_score, np.nan, np.nan, 1)
 
     @property
     def pareto(self) -> list[Evaluation]:
@@ -119,7 +123,7 @@ class Tuned:
         points, raw = self.stored
         x, axes = varying(points.space, raw)
         sign = 1.0 if self.header["goals"][0] == "max" else -1.0
-        scores = [e.score if e.forecast is None else sign * e.forecast for e in self.successes]
+        scores = [e.reward if e.forecast is None else sign * e.forecast for e in self.successes]
         return x, np.array(scores), axes
 
     def to_frame(self) -> Any:

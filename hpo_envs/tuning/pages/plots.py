@@ -61,7 +61,7 @@ def scores(tuned: Any, drawn: Drawn) -> str:
 def configurations(tuned: Any, drawn: Drawn) -> str:
     """Plot parallel coordinates, and the first objective against each hyperparameter, as HTML."""
     points, name, figures = tuned.stored[0], tuned.header["objectives"][0], ""
-    ended = sorted((e for e in tuned if e.ended >= 0), key=lambda e: e.score)  # the best above the others
+    ended = sorted((e for e in tuned if e.ended >= 0), key=lambda e: e.reward)  # the best above the others
     every = np.array([points.row(e.config) for e in ended])
     active, notes, failed = points.active(every), [*map(_note, ended)], sum(e.rewards is None for e in ended)
     series, scores = _series(ended, name, tuned.header["goals"][0]), [e.metrics.get(name) for e in ended]
@@ -157,7 +157,7 @@ def _kind(e: Evaluation) -> str:
 
 def _trainings(tuned: Any, drawn: Drawn) -> str:
     """Plot the learning curves of evaluations with reports, as HTML; empty if there are none."""
-    curves = [e for e in sorted(tuned.successes, key=lambda e: e.score) if e.curve]
+    curves = [e for e in sorted(tuned.successes, key=lambda e: e.reward) if e.curve]
     if not curves:
         return ""
     steps = sorted({int(step) for e in curves for step, _ in e.curve})

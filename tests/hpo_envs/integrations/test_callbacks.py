@@ -84,7 +84,7 @@ def test_epochs_are_reported_and_trainings_stopped(train: Any, package: str, mon
     assert min(lengths) in checks(9)[:-1]
     for e in tuned:
         assert [step for step, _ in e.curve] == list(range(1, len(e.curve) + 1))
-        assert e.score == e.curve[-1][1] > 0.3
+        assert e.reward == e.curve[-1][1] > 0.3
         assert e.status == "truncated" or len(e.curve) == 9
 
 

@@ -29,10 +29,10 @@ def test_constrained_optimum_is_found_and_shown(tmp_path: Path) -> None:
     assert best.feasible
     assert best.metrics["size"] <= 1.0
     assert best.metrics["speed"] >= 10.0
-    assert best.score > 1.85  # 1.9 is the optimum; without constraints 3.2
-    assert max(e.score for e in tuned) > best.score
+    assert best.reward > 1.85  # 1.9 is the optimum; without constraints 3.2
+    assert max(e.reward for e in tuned) > best.reward
     frame = tuned.to_frame()
-    assert frame["incumbent"].iloc[-1] == best.score
+    assert frame["incumbent"].iloc[-1] == best.reward
     assert (frame["feasible"].sum(), len(frame)) == (sum(e.feasible for e in tuned), 30)
     page = load(tmp_path).report().read_text()
     assert "with size &lt;= 1, speed &gt;= 10" in page

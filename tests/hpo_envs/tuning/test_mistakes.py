@@ -136,7 +136,7 @@ def test_workers_share_cores(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(f"{name}_NUM_THREADS", raising=False)
     monkeypatch.setattr(os, "sched_getaffinity", lambda pid: set(range(6)), raising=False)
     tuned = tune(threads, SPACE, budget=2, workers=2, executor="processes", progress=False)
-    assert [e.score for e in tuned] == [3.0, 3.0]
+    assert [e.reward for e in tuned] == [3.0, 3.0]
     assert "OMP_NUM_THREADS" not in os.environ
 
 

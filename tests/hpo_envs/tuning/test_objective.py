@@ -61,4 +61,4 @@ def test_tune_takes_objective() -> None:
     found = hpo_envs.tune(
         lambda config: function(config)["accuracy"], function.space, agent="random", budget=8, progress=False
     )
-    assert found.best.score == function(found.best.config)["accuracy"]
+    assert found.best_score == function(found.best.config)["accuracy"]

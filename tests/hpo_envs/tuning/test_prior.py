@@ -94,7 +94,7 @@ def test_known_bests_are_evaluated_first_and_moved_into_space(tmp_path: Path) ->
     space = {**helpers.SPACE, "x": (0.0, 0.25), "new": (0.0, 2.0)}
     with pytest.warns(UserWarning, match="known bests are moved into the search space: x .* to 0.25"):
         tuned = tune(helpers.train, space, budget=6, sources=[tmp_path, frame], progress=False)
-    old = sorted(load(tmp_path), key=lambda e: -e.score)
+    old = sorted(load(tmp_path), key=lambda e: -e.reward)
     expected = {**old[0].config, "x": min(old[0].config["x"], 0.25), "new": 1.0}
     assert ([e.given for e in tuned], tuned.evaluations[0].config) == ([True] * 4 + [False] * 2, expected)
     assert tuned.evaluations[1].config == {"x": 0.2, "kind": "bad", "new": 1.0}

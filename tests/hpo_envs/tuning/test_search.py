@@ -252,7 +252,7 @@ def test_functions_report_to_their_trial_and_are_stopped(executor: str, workers:
     assert min(lengths) < 9
     assert all(e.status == "truncated" for e in tuned if len(e.curve) < 9)
     best = max(tuned, key=lambda e: e.config["x"])
-    assert (best.curve[-1], best.curve) == ([9, best.score], [[k, best.config["x"] - 1.0 / k] for k in range(1, 10)])
+    assert (best.curve[-1], best.curve) == ([9, best.reward], [[k, best.config["x"] - 1.0 / k] for k in range(1, 10)])
     assert load(tmp_path).evaluations == tuned.evaluations
 
 
@@ -269,7 +269,7 @@ def test_trainings_whose_end_is_foreseen_are_stopped(function: Any, workers: int
         assert e.status == "truncated"
         assert e.forecast == pytest.approx(e.config["x"] - 1.0 / 9.0)  # curves differ by a constant
         # Beside others it may be behind one that the end of the budget stopped.
-        assert e.forecast <= tuned.best.score + 1e-9 or workers > 1
+        assert e.forecast <= tuned.best_score + 1e-9 or workers > 1
     assert tuned.best.curve[-1][0] == 9
     more = tune(function, helpers.SPACE, budget=90, **given)
     assert more.evaluations[: len(tuned) - 3] == tuned.evaluations[: len(tuned) - 3]
@@ -310,7 +310,7 @@ def test_search_stops_after_identical_failures_and_keeps_them(tmp_path: Path, ca
     assert (len(load(tmp_path)), len(tune(helpers.mixed, {"x": (0.5, 1.0)}, tolerate=True, **given))) == (5, 12)
     points = [{"x": 0.01}, {"x": 0.5}]
     tuned = tune(helpers.mixed, space, budget=60, points=points, identical_failures=3)
-    assert (len(tuned), tuned.best.score) == (4, 0.01)
+    assert (len(tuned), tuned.best_score) == (4, 0.01)
     assert "search stopped after 4 of 60 evaluations: function must run" in capsys.readouterr().err.splitlines()[-1]
 
 
@@ -348,7 +348,7 @@ def test_forks_and_closed_searches_evaluate_nothing(tmp_path: Path, monkeypatch:
             except ValueError:
                 os._exit(7)
             os._exit(0)
-        assert (os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), search.tell(trial, 1.0).score) == (7, 1.0)
+        assert (os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), search.tell(trial, 1.0).reward) == (7, 1.0)
         late = search.ask()
     for use in (search.ask, lambda: search.tell(late, 1.0)):
         rejects("search must be open in this process", use)
@@ -368,4 +368,4 @@ def test_result_that_was_not_written_can_be_told_again(tmp_path: Path, monkeypat
             with pytest.raises(OSError, match="No space left"):
                 search.tell(trial, 0.5)
         assert search.tell(trial, 0.5).seconds >= 0.0
-    assert [(e.status, e.score) for e in load(tmp_path)] == [("ok", 0.5)]
+    assert [(e.status, e.reward) for e in load(tmp_path)] == [("ok", 0.5)]

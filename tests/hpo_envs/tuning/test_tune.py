@@ -182,7 +182,7 @@ def test_two_objectives_without_bounds_have_raw_scores(bounds: Any, tmp_path: Pa
     assert regret.raw(run) == (bounds is None or len(bounds) < 2)
     said = sentences.measure(Comparison.load(tmp_path, more=record.runs_of(tmp_path)).scores["tracks"][0])
     if regret.raw(run):
-        assert regret.after(run)[-1] == -max(e.score for e in tuned)
+        assert regret.after(run)[-1] == -max(e.reward for e in tuned)
         assert said == "negative best sum of the objectives' rewards, mean over the budget"
     else:
         assert 0.0 < regret.after(run)[-1] < 1.0
@@ -204,7 +204,7 @@ def test_improvement_per_cost_buys_more_evaluations_and_better_ones() -> None:
         [tune(priced, space, seed=s, per_cost=per_cost, **given) for s in (1, 2)] for per_cost in (False, True)
     )
     assert min(map(len, saving)) > 2 * max(map(len, usual))
-    assert min(t.best.score for t in saving) > max(t.best.score for t in usual)
+    assert min(t.best_score for t in saving) > max(t.best_score for t in usual)
     with pytest.raises(ValueError, match="per_cost must be False for a budget of evaluations, got True"):
         tune(priced, space, budget=9, per_cost=True)
 
@@ -212,7 +212,7 @@ def test_improvement_per_cost_buys_more_evaluations_and_better_ones() -> None:
 def test_box_agents_search_box() -> None:
     tuned = tune(helpers.train, helpers.SPACE, agent="box-bo", budget=12, progress=False)
     assert len(tuned.evaluations[0].action) == 3
-    assert tuned.best.score > 1.0
+    assert tuned.best_score > 1.0
 
 
 ORDINARY = """

@@ -32,7 +32,7 @@ def tuned(tmp_path_factory: pytest.TempPathFactory) -> Tuned:
 
 def test_best_is_lowest_where_lower_is_better(tuned: Tuned) -> None:
     scores = [e.metrics["score"] for e in tuned]
-    assert tuned.best.metrics["score"] == min(scores)
+    assert tuned.best_score == tuned.best.metrics["score"] == -tuned.best.reward == min(scores)
     assert tuned.best in tuned.evaluations
     assert len(repr(tuned)) < 300
     assert f"score {min(scores):.6g}" in repr(tuned)

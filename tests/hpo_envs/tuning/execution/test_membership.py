@@ -108,7 +108,7 @@ def test_process_that_was_thought_dead_does_not_evaluate_twice(tmp_path: Path, m
         with pytest.warns(UserWarning, match="evaluation 0 is left out: .* had taken it over"):
             assert one.tell(trial, 0.25).rewards is None
         assert other.tell(again, 0.5).rewards == [0.5]
-    assert [e.score for e in load(tmp_path)] == [0.5]
+    assert [e.reward for e in load(tmp_path)] == [0.5]
 
 
 def test_sign_of_life_of_other_machine_expires(tmp_path: Path) -> None:

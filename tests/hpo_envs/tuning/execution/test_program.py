@@ -56,7 +56,7 @@ def test_score_is_read_from_output_or_file(body: str, given: dict[str, str], sco
     given = {name: text.replace("{FOLDER}", str(tmp_path)) for name, text in given.items()}
     function = program(tmp_path, body, f"{tmp_path}/{{trial}}", **given)
     tuned = tune(function, {"x": (0.0, 1.0)}, budget=1, progress=False)
-    assert tuned.best.score == score
+    assert tuned.best_score == score
 
 
 def test_score_file_of_another_run_is_no_score(tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ def test_argument_before_an_inactive_one_is_left_out_only_if_it_is_an_option(tmp
 def test_end_of_a_long_output_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hpo_envs.tuning.execution.program.LARGEST", 1000)
     body = "print('[' * 200_000)\nfor i in range(5000): print('line', i)\nprint(0.5); print('end')"
-    assert tune(program(tmp_path, body), {"x": (0.0, 1.0)}, budget=1, progress=False).best.score == 0.5
+    assert tune(program(tmp_path, body), {"x": (0.0, 1.0)}, budget=1, progress=False).best.reward == 0.5
 
 
 @pytest.mark.hostile
@@ -139,7 +139,7 @@ def test_reports_of_program_stop_it_early(tmp_path: Path) -> None:
     tuned = tune(program(tmp_path, body), {"x": (0.0, 1.0)}, agent="random", budget=8, progress=False)
     assert any(e.status == "truncated" for e in tuned)
     best = max(tuned, key=lambda e: e.config["x"])
-    assert best.score == best.config["x"] - 1 / 9
+    assert best.reward == best.config["x"] - 1 / 9
 
 
 @pytest.mark.parametrize("arguments", ["--lr {lr}", "{xx}", "{}", "{x.real}", "{print}"])
