@@ -195,7 +195,10 @@ class Problem:
             plain["mutate"] = None if plain["mutate"] is None else wire.decode_function(plain["mutate"])
             plain["sources"] = tuple(Source(**source) for source in plain["sources"])
             return cls(**plain)
-        except (LookupError, TypeError, AttributeError, AssertionError, SyntaxError) as error:
+        # OverflowError: too large ints; SystemError: texts that are no Unicode
+        except (
+            LookupError, TypeError, AttributeError, AssertionError, SyntaxError, OverflowError, SystemError,
+        ) as error:  # fmt: skip
             raise ValueError(f"data must be a problem written by to_bytes, got another message ({error!r})") from None
 
 

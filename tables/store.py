@@ -202,4 +202,16 @@ def load_tables(names: tuple[str, ...], table: Any) -> tuple[Table, ...]:
         return (table,)
     if isinstance(table, (tuple, list)) and table and all(isinstance(t, Table) for t in table):
         return tuple(table)
-    raise ValueError(f"table must be a Table, got {shown(table)}")
+    raise ValueError(f"table must be a Table, or a tuple or list of some, got {shown(table)}")
+
+
+def load_table(name: str, table: Any) -> Table:
+    """Return the named table, or the given one, which may be in a tuple or list.
+
+    Raises:
+        ValueError: `table` is not one table, or the name is unknown.
+    """
+    found = table[0] if isinstance(table, (tuple, list)) and len(table) == 1 else table
+    if not isinstance(found, Table | None):
+        raise ValueError(f"table must be a Table, got {shown(table)}")
+    return load(name) if found is None else found

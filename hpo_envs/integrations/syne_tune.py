@@ -137,7 +137,7 @@ def to_backend(table: Table, blackbox: Any = None, **settings: Any) -> Any:
     """Return a `UserBlackboxBackend`, Syne Tune's simulator, with a table as the simulated function.
 
     By default, the simulator's clock ticks every 5 units of cost, and each tick costs real time; here a tick is the
-    cheapest first fidelity of the table.
+    cheapest first fidelity of the table that costs anything, else the cheapest fidelity, or 1 without costs.
 
     Args:
         table: A table with hyperparameters.
@@ -151,8 +151,8 @@ def to_backend(table: Table, blackbox: Any = None, **settings: Any) -> Any:
     _imported()
     from syne_tune.blackbox_repository import UserBlackboxBackend
 
-    first = table.cost[:, :, 0]
-    settings = {"tuner_sleep_time": float(first[first > 0].min()), "elapsed_time_attr": SECONDS, **settings}
+    paid = next((c[c > 0] for c in (table.cost[:, :, 0], table.cost) if (c > 0).any()), np.ones(1))
+    settings = {"tuner_sleep_time": float(paid.min()), "elapsed_time_attr": SECONDS, **settings}
     return UserBlackboxBackend(to_blackbox(table) if blackbox is None else blackbox, **settings)
 
 

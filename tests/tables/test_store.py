@@ -6,11 +6,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import gymnasium as gym
 import pytest
 
+from hpo_envs.families import registry
 from hpo_envs.tables import store
 from hpo_envs.tables.checks import extra_module
-from tests.helpers import raises
+from tests.helpers import raises, rejects
 
 
 def test_who_measured_table() -> None:
@@ -61,3 +63,12 @@ def test_invalid_backend_costs_pictures_only(tmp_path: Path) -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, "MPLBACKEND": "nonsense"}
     )
     assert done.stdout.startswith("plots need matplotlib.figure, which fails: Key backend: 'nonsense'"), done.stderr
+
+
+@pytest.mark.parametrize("env_id", ["FIESTA-ner-v0", "FIESTA-gaussian-v0", "NMTLC-zhen-v0"])
+def test_environments_of_one_table_reject_several(env_id: str) -> None:
+    (name,) = registry.SPECS[env_id].tables
+    table = store.load(name)
+    assert gym.make(env_id, table=[table]).unwrapped.table is table  # type: ignore[attr-defined]
+    for wrong in ([table, table], "zhen", []):
+        rejects(r"table must be a Table, got (\[|'zhen')", gym.make, env_id, table=wrong)

@@ -15,7 +15,7 @@ from hpo_envs.tables.checks import one_of
 from hpo_envs.tables.datasets import cushlepor
 from hpo_envs.tables.datasets.cushlepor import agreement
 from hpo_envs.tables.datasets.cushlepor.space import Bounds, ParameterBox
-from hpo_envs.tables.store import load_tables
+from hpo_envs.tables.store import load_table
 from hpo_envs.tables.table import Table
 
 
@@ -149,9 +149,9 @@ class CushLEPOREnv(BoxEnv):
         one_of("labels", labels, cushlepor.LABELS)
         known = cushlepor.references(pair)
         chosen = known[0] if reference is None else one_of("reference", reference, known, f" for {pair}")
-        tables = load_tables((cushlepor.table(pair, labels, chosen),), table)
+        used = load_table(cushlepor.table(pair, labels, chosen), table)
         held_out = None if held_out is None else check_names("held_out", held_out)
-        function = MetricTuning(tables[0], variant, bounds, held_out, "kendall" in check_names("objective", objective))
+        function = MetricTuning(used, variant, bounds, held_out, "kendall" in check_names("objective", objective))
         return BoxParams.of(function, agreement.METRICS, objective, cost, budget)
 
 

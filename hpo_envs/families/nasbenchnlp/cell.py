@@ -14,7 +14,7 @@ from hpo_envs.tables.cells.recipe import Cell
 from hpo_envs.tables.cells.size import VOCABULARY, parameters
 from hpo_envs.tables.checks import one_of
 from hpo_envs.tables.datasets.nasbenchnlp import CAP, EPOCHS, WIKITEXT2, model
-from hpo_envs.tables.store import load_tables
+from hpo_envs.tables.store import load_table
 from hpo_envs.tables.table import STATUSES, Table
 
 
@@ -118,7 +118,7 @@ class NASBenchNLPCellEnv(CellEnv):
         budget: float | None = 1,
     ) -> CellParams:
         one_of("cost", cost, ("evaluations",))
-        loaded = load_tables((WIKITEXT2,), table)[0]
+        loaded = load_table(WIKITEXT2, table)
         return CellParams.of(loaded, Simulated(loaded), objective, budget)
 
 

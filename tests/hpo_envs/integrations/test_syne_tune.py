@@ -120,6 +120,19 @@ def test_repeats_are_seeds_and_gaps_are_filled(spaces: Any) -> None:
     assert [[r[SECONDS] for r in levels] for levels in said[0]] == [[2.0, 3.0], [1.0, 1.0]]
 
 
+@pytest.mark.parametrize("seconds", [(0.0, 0.0), (0.0, 3.0)])
+def test_first_fidelities_may_be_free(spaces: Any, seconds: tuple[float, float]) -> None:
+    from syne_tune.optimizer.baselines import RandomSearch
+
+    sheet = pd.DataFrame({"a": np.repeat(np.arange(6), 2), "b": np.repeat([1, 2] * 3, 2), "epoch": [1, 2] * 6})
+    sheet = sheet.assign(y=np.arange(12) / 10, s=seconds * 6)
+    backend = to_backend(user.from_frame(sheet, "y", "max", cost="s", level="epoch"), seed=0)
+    space = backend.blackbox.configuration_space
+    given = [dict(a=k, b=1 + k % 2) for k in range(6)]
+    scheduler = RandomSearch(space, ["y"], do_minimize=False, random_seed=0, points_to_evaluate=given)
+    assert {result["y"] for _, result in reports(backend, scheduler, trials=5)} >= {0.0, 0.1, 0.2}
+
+
 def test_tables_that_are_no_blackbox(spaces: Any) -> None:
     rejects("table must have hyperparameters", to_blackbox, store.load("fiesta/tdsa8"))
 

@@ -27,7 +27,7 @@ from hpo_envs.tables.checks import one_of
 from hpo_envs.tables.datasets import fiesta
 from hpo_envs.tables.datasets.fiesta import TASKS
 from hpo_envs.tables.datasets.fiesta import build as data
-from hpo_envs.tables.store import load_tables
+from hpo_envs.tables.store import load_table
 from hpo_envs.tables.table import Table, numbers
 
 
@@ -74,7 +74,7 @@ class BanditParams(Params):
         if task != "ner":
             _only(task, fix_split=(fix_split, None), fix_seed=(fix_seed, None))
         if task != "gaussian":
-            (t,) = load_tables((f"fiesta/{task}",), table)
+            t = load_table(f"fiesta/{task}", table)
         arms = _arms(t, replacement, shared, fix_split, fix_seed)
         name = one_of("objective", arms.names[0] if objective is None else objective, arms.names)
         batch = 1 if batch_size is None else check_int("batch_size", batch_size, high=1_000_000, optional=True)
@@ -141,7 +141,7 @@ def _columns(table: Table, fix_split: int | None, fix_seed: int | None) -> npt.N
 def _gaussian_table(table: Any, means: Any, deviations: Any, bounds: Any) -> Table:
     """The given table, or one of synthetic arms."""
     if table is not None or (means, deviations, bounds) == (None,) * 3:
-        return load_tables(("fiesta/gaussian",), table)[0]
+        return load_table("fiesta/gaussian", table)
     return data.gaussian(
         fiesta.GAUSSIAN_MEANS if means is None else means,
         fiesta.GAUSSIAN_DEVIATION if deviations is None else deviations,

@@ -30,7 +30,7 @@ from hpo_envs.core.spaces import MaskedMultiDiscrete
 from hpo_envs.core.subsample import View
 from hpo_envs.tables import draws
 from hpo_envs.tables.checks import one_of, shown
-from hpo_envs.tables.store import load_tables
+from hpo_envs.tables.store import load_table
 from hpo_envs.tables.table import ByHash, Table
 
 VARIANTS = ("paper", "released")
@@ -107,7 +107,7 @@ class CurveParams(Params):
         if cost is not None and not isinstance(cost, str):
             raise ValueError(f"cost must be None or the name of a unit, got {shown(cost)}")
         view = View(shuffle, subsample)
-        keyed = ByHash(load_tables((name,), table)[0])
+        keyed = ByHash(load_table(name, table))
         p = _prepare(keyed, check_objective(objective), tuple(held_out), cost, levels, variant)
         # By the most expensive repeat of each row; one evaluation per checkpoint.
         whole = p.rows * len(p.levels) if p.cost_unit == "evaluations" else np.nanmax(p.full, axis=1).sum()

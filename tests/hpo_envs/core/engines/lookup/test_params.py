@@ -70,7 +70,7 @@ def test_defaults_of_arguments_are_resolved() -> None:
 
 def test_errors_of_tables_and_metrics_name_argument_and_rule() -> None:
     for given in (3, (), [1], "nmthpo/zhen"):
-        with raises(f"table must be a Table, got {given!r}"):
+        with raises(f"table must be a Table, or a tuple or list of some, got {given!r}"):
             load_tables((), given)
     assert (load_tables((), ONE), load_tables((), [ONE, TWO])) == ((ONE,), (ONE, TWO))
     for objective, message in (
