@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.agents.base import Planned, lost
+from hpo_envs.agents.base import Planned, lost, positive, whole
 from hpo_envs.agents.candidates import Candidates, OnCandidates
 from hpo_envs.agents.problem import Problem
 from hpo_envs.tables.checks import one_of
@@ -83,7 +83,7 @@ class Halving(OnCandidates, Planned):
         self, problem: Problem, seed: int, eta: float = 3.0, score: str = "best", shift: int = 0, fresh: bool = True
     ) -> None:
         self.candidates = checkpointed(problem, eta, score)
-        self.eta, self.score, self.shift = float(eta), score, int(shift)
+        self.eta, self.score, self.shift = float(eta), score, whole("shift", shift, 0)
         self.fresh, self._spent = fresh, 0.0
         super().__init__(problem, seed)
 
@@ -141,7 +141,8 @@ class SuccessiveHalving(Halving):
     """
 
     def __init__(self, problem: Problem, seed: int, n: int | None = None, s: int | None = None, **options: Any) -> None:
-        self._n, self._s = n, s
+        self._n = None if n is None else whole("n", n, 1)
+        self._s = None if s is None else whole("s", s, 0)
         super().__init__(problem, seed, **options)
 
     def plan(self) -> Plan:
@@ -185,7 +186,8 @@ class Hyperband(Halving):
     def __init__(
         self, problem: Problem, seed: int, trainings: float | None = None, rounds: int | None = None, **options: Any
     ) -> None:
-        self._trainings, self._rounds = trainings, rounds
+        self._trainings = None if trainings is None else positive("trainings", trainings)
+        self._rounds = None if rounds is None else whole("rounds", rounds, 1)
         super().__init__(problem, seed, **options)
 
     def plan(self) -> Plan:

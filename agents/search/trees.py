@@ -136,7 +136,8 @@ class BaggedTrees(TreeSearch):
         trees: int = 50, depth: int = 3,
     ) -> None:  # fmt: skip
         super().__init__(problem, seed, initial, batch)
-        self.beta, self.bag, self.trees, self.depth = float(beta), bag, trees, depth
+        self.beta, self.depth = float(beta), whole("depth", depth, 1)
+        self.bag, self.trees = whole("bag", bag, 1), whole("trees", trees, 1)
 
     def score(self, splits: Splits, rows: Indices, y: Floats) -> Floats:
         """Return the upper confidence bound of every row's reward."""
@@ -179,7 +180,7 @@ class ForestSearch(TreeSearch):
         super().__init__(problem, seed, initial, batch)
         if not 0 <= random_share <= 1:
             raise ValueError(f"random_share must be in [0, 1], got {random_share!r}")
-        self.trees, self.random_share = trees, float(random_share)
+        self.trees, self.random_share = whole("trees", trees, 1), float(random_share)
 
     def score(self, splits: Splits, rows: Indices, y: Floats) -> Floats:
         """Return the expected improvement of every row over the best reward."""

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from hpo_envs.agents.base import whole
 from hpo_envs.agents.models import Floats
 from hpo_envs.agents.models.gp.sources import SourceGP, source_gp
 from hpo_envs.agents.models.gp.stacked import START, StackedGP, Tables, correlations, distance, length_scales, scaled
@@ -99,7 +100,11 @@ class Learned(CandidateAgent):
         used = LearnedNumbers("untrained", frozenset(), np.array([[*START.values()]]))
         if trained and sources:
             used = chosen(shipped(), () if seen else problem.held_out, weights)
-            used = used if member is None else replace(used, numbers=used.numbers[[member]])
+            used = (
+                used
+                if member is None
+                else replace(used, numbers=used.numbers[[chosen_member(member, len(used.numbers))]])
+            )
         self.trained_on = used.languages
         self._transfer, self.random_first = bool(sources), int(not sources)
         n = len(self.features)
@@ -179,6 +184,13 @@ def chosen(known: Sequence[W], excluded: Iterable[str], name: str | None = None)
             "languages, got False"
         )
     return max(free, key=lambda w: len(w.languages))
+
+
+def chosen_member(member: int, members: int) -> int:
+    """Return the index of a training seed; ValueError if there are fewer `members`."""
+    if whole("member", member, 0) >= members:
+        raise ValueError(f"member must be an int in [0, {members}), got {member!r}")
+    return int(member)
 
 
 def unseen(known: Sequence[W], excluded: Iterable[str], name: str | None = None) -> list[W]:

@@ -12,7 +12,7 @@ from hpo_envs.agents.models.candidate_set import CandidateArrays, joined
 from hpo_envs.agents.models.gp.stacked import distance
 from hpo_envs.agents.problem import Problem
 from hpo_envs.agents.transfer import policy_file
-from hpo_envs.agents.transfer.learned import LARGEST, chosen, fit_sources, unseen
+from hpo_envs.agents.transfer.learned import LARGEST, chosen, chosen_member, fit_sources, unseen
 from hpo_envs.agents.transfer.observing import ObservingAgent
 from hpo_envs.agents.transfer.policy_file import IN_CONTEXT, PolicyWeights
 
@@ -75,7 +75,9 @@ class Policy(ObservingAgent):
         if unfit(problem, used):
             raise ValueError(f"policy must be used {unfit(problem, used)}")
         self.trained_on, self._deterministic, self._blind = used.languages, deterministic, blind
-        self._used, self._members = used, used.members if member is None else (used.members[member],)
+        self._used, self._members = used, used.members
+        if member is not None:
+            self._members = (used.members[chosen_member(member, len(used.members))],)
         self.observe_space(self._space_of(seen))
 
     def _space_of(self, seen: bool) -> CandidateArrays:
