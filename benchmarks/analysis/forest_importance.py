@@ -68,9 +68,9 @@ class ForestImportance:
 
 
 def boxes(tree: Any, d: int) -> tuple[Floats, Floats, Floats]:
-    """The leaves of a fitted scikit-learn tree (`estimator.tree_`) of d features.
+    """Return the leaves of a fitted scikit-learn tree (`estimator.tree_`) of d features.
 
-    They are (leaves,) predictions, and (leaves, d) lower and upper bounds of their boxes, low < x <= high.
+    The arrays are (leaves,) predictions, and (leaves, d) lower and upper bounds of their boxes, low < x <= high.
     """
     leaves = []
     stack = [(0, np.full(d, -np.inf), np.full(d, np.inf))]

@@ -132,7 +132,7 @@ class Scales:
         return Scale(source, self._params.signs, best, reference, **{"front": front, **facts})
 
     def _several(self, final: Floats, table: int) -> Scale:
-        """The scale for several objectives, whose reference point is a tenth beyond the front's worst corner."""
+        """The scale for several objectives; its reference point is a tenth beyond the worst corner of the front."""
         front = final[pareto_front(final)]
         front = front[np.lexsort(front.T[::-1])]  # whatever the order of the rows
         best, worst = front.max(axis=0), front.min(axis=0)

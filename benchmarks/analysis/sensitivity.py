@@ -260,7 +260,7 @@ def _rank_sums(configs: Any) -> Floats:
 
 
 def _to_best(ranks: npt.ArrayLike, scores: npt.ArrayLike, best: int | None, variant: str) -> tuple[Floats, Floats]:
-    """Distance in rank and loss in score to the best run, which `paper` leaves out."""
+    """Distance in rank and loss in score of runs to the best one; `paper` leaves out the best run itself."""
     r, a = _pair(ranks, scores)
     top = int(a.argmax()) if best is None else best
     if not (0 <= top < len(a) and a[top] == a.max()):

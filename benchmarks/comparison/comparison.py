@@ -35,7 +35,7 @@ class Comparison:
 
     >>> comparison = Comparison({"environments": "NMTHPO-zhen-v0", "agents": "random", "seeds": 3, "budget": 4}).run()
     >>> print(comparison.verdict())
-    NMTHPO: Only random ran. Regret averaged over the budget: ...
+    NMTHPO: Only random ran. Mean normalised regret over the budget (lower is better): ...
 
     Args:
         study: A `Study`, the content of a study file as a mapping, or the path of such a file.

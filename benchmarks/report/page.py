@@ -51,7 +51,7 @@ PAGE = """<!doctype html>
 
 
 def render(summary: Mapping[str, Any], *, citations: Sequence[str] = ()) -> str:
-    """The report, from a result of `Comparison.summary`, as one HTML page that cites the suite and `citations`.
+    """Return a result of `Comparison.summary` as one HTML page, which cites the suite and `citations`.
 
     With a verdict across task groups, the rest is folded.
     """

@@ -24,7 +24,7 @@ FLYING = 1000
 
 @dataclass(eq=False)
 class Call:
-    """A function and its argument, whose `foreign`, if it has one, names code from outside this package."""
+    """A function and its argument; the argument's `foreign`, if any, names code from outside this package."""
 
     function: Callable[[Any], Any]
     argument: Any

@@ -28,7 +28,7 @@ class RunTimeout(BaseException):
 
 
 class WorkerLost(ChildProcessError):
-    """A call, whose argument is in `argument`, killed its worker, or exceeded its time limit and was killed."""
+    """A call killed its worker, or was killed because it exceeded its time limit; `argument` is that of the call."""
 
     def __init__(self, argument: Any, said: str = "") -> None:
         super().__init__(said or f"the worker died each time (out of memory? os._exit?) at {argument!s:.200}")

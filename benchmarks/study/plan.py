@@ -80,7 +80,7 @@ def parsed(text: str) -> tuple[int, int]:
 
 
 def part(planned: Sequence[PlannedRuns], k: int, n: int) -> dict[tuple[str, str], tuple[int, ...]]:
-    """The seeds of each pair of id and agent in part `k` of `n`, which has about 1/n of the total cost."""
+    """Return the seeds of each pair of id and agent in part `k` of `n`; a part has about 1/n of the total cost."""
     total, before = float(sum(p.seconds * len(p.seeds) for p in planned)), 0.0
     found = {}
     for p in planned:

@@ -241,7 +241,7 @@ def _publish(block: Block, root: Path) -> Path:
 
 
 def _decoded(part: Path) -> Block:
-    """Read a part; raise if its file name does not match its runs, which are found by file names."""
+    """Read a part; raise a `ValueError` if folder and file name, by which runs are found, do not match its runs."""
     block = parquet.decode(part)
     env, agent = (quote(block.header[key], safe="") for key in ("env", "agent"))
     stem = f"{agent}-{block.seeds.min()}-{block.seeds.max()}-"
