@@ -11,7 +11,7 @@ import numpy as np
 from hpo_envs.agents.base import Agent, Incumbent, lost, whole
 from hpo_envs.agents.models import Floats
 from hpo_envs.agents.models.acquisition import BEST, KernelAxes, expected_hypervolume_improvement, maximise
-from hpo_envs.agents.models.gp.box import BoxGP, Feasibility, Slope, cheapness, half_rank, summed
+from hpo_envs.agents.models.gp.box import BoxGP, Feasibility, Slope, cheapness, half_linear, summed
 from hpo_envs.agents.models.gp.kernels import KernelFit, is_due
 from hpo_envs.agents.models.gp.tasks import Tasks
 from hpo_envs.agents.problem import MIDDLE, Axis, Problem, Space
@@ -24,16 +24,16 @@ class BoxBayesianOptimisation(Agent):
     """Gaussian process with a length-scale per hyperparameter and expected improvement, on a box.
 
     The first suggestion is the centre of the box, the next ones are scrambled Sobol points. Then a Gaussian process
-    with a Matern 5/2 kernel is estimated by maximum a posteriori before each suggestion, later less often.
-    Coordinates are those of the evaluated values: integers are rounded, categories are at equal distances, inactive
-    hyperparameters are in the middle. Observations below the median are replaced by normal scores, failed ones by the
-    worst. Expected improvement over the best posterior mean is maximised from random points and neighbours of
-    the best observations, by moves along all axes and by L-BFGS-B along the real ones. No configuration is suggested
-    twice while others are found. Pending evaluations count with their expected reward (kriging believer). Observations
-    of sources are further tasks of the process, see `Tasks`, and replace the design. With two objectives, each has its
-    own process, and the expected hypervolume improvement is maximised. Constraints have processes, too; the improvement
-    over feasible observations is multiplied by the probability that all hold, which alone is maximised before the first
-    feasible observation.
+    with a Matern 5/2 kernel is estimated by maximum a posteriori before each suggestion, later less often. Coordinates
+    are those of the evaluated values: integers are rounded, categories are at equal distances, inactive hyperparameters
+    are in the middle. Observations below the median are replaced by normal scores (with constraints, by logarithms, see
+    `half_linear`), failed ones by the worst. Expected improvement over the best posterior mean is maximised from random
+    points and neighbours of the best observations, by moves along all axes and by L-BFGS-B along the real ones. No
+    configuration is suggested twice while others are found. Pending evaluations count with their expected reward
+    (kriging believer). Observations of sources are further tasks of the process, see `Tasks`, and replace the design.
+    With two objectives, each has its own process, and the expected hypervolume improvement is maximised. Constraints
+    have processes, too; the improvement over feasible observations is multiplied by the probability that all hold,
+    which alone is maximised before the first feasible observation.
 
     Formula:
         theta = argmax p(z | X, theta) p(theta)     length-scales, amplitude, noise; z: half-ranked rewards
@@ -156,7 +156,12 @@ class BoxBayesianOptimisation(Agent):
             return self._space.snap(self.rng.random((1, len(self._space))))
         worst = np.min(known, axis=0)
         x, y = np.array(self._x), np.array([worst if y is None else y for y in self._y])
-        z = np.stack([half_rank(column) for column in y.T])
+        total, factors = np.zeros(len(x)), list[Slope]()
+        if limited := [i for i, v in enumerate(self._violations) if v is not None]:
+            violations = np.array([self._violations[i] for i in limited])
+            total[:] = np.inf
+            total[limited] = np.maximum(violations, 0.0).sum(axis=1)
+        z = np.stack([half_linear(column, total == 0.0 if limited else None) for column in y.T])
         data = self._data(x, z)
         if len(x) <= ALWAYS or is_due(len(x), self._fitted_at, 0.1):
             self._fits = [
@@ -169,14 +174,11 @@ class BoxBayesianOptimisation(Agent):
             pending = np.array(self._pending)
             expected = np.stack([model.mean(pending) for model in models])
             x, z = np.concatenate([x, pending]), np.concatenate([z, expected], axis=1)
+            total = np.append(total, np.full(len(pending), np.inf if limited else 0.0))
             models = self._models(x, self._data(x, z))
-        total, factors = np.zeros(len(x)), list[Slope]()
-        if limited := [i for i, v in enumerate(self._violations) if v is not None]:
-            violations = np.array([self._violations[i] for i in limited])
+        if limited:
             feasibility = Feasibility(self._space, x[limited], violations, self._constraint_fits)
             self._constraint_fits = feasibility.fits
-            total[:] = np.inf
-            total[limited] = np.maximum(violations, 0.0).sum(axis=1)
             factors.append(feasibility.log_slope)
         if self._per_cost and np.ptp(costs := np.log(np.maximum(self._costs, 1e-9))) > 0.0:
             factors.append(cheapness(self._space, x[: len(costs)], costs))

@@ -1,13 +1,16 @@
-"""Gaussian process on a box with axes of all kinds: prior of its length-scales, half ranks, feasibility."""
+"""Gaussian process on a box with axes of all kinds: prior of its length-scales, observations, feasibility."""
 
 import functools
 from collections.abc import Callable, Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from hpo_envs.agents.models import Floats
 from hpo_envs.agents.models.acquisition import BoxAxes, KernelAxes, log_expected_improvement
 from hpo_envs.agents.models.gp.kernels import KernelFit, KernelPrior, square_distances, with_slope
+
+Bools = npt.NDArray[np.bool_]
 
 Slope = Callable[[Floats], tuple[Floats, Floats]]
 """Function of (n, d) points that returns (n,) values and their (n, r) gradient."""
@@ -16,13 +19,22 @@ PRIOR = KernelPrior(length=0.7, spread=1.3)
 """Prior of a kernel on a box, whose axes are [0, 1]; chosen on the design seeds of `benchmarks/live`."""
 
 
-def half_rank(y: Floats) -> Floats:
-    """(t,) observations prepared for a model of their maximum: standardised, the lower half as normal scores.
+def half_linear(y: Floats, feasible: Bools | None = None) -> Floats:
+    """(t,) observations prepared for a model of their maximum: standardised, compressed below a middle.
 
-    Above the median, differences are in units of the upper half's root mean square; below it, observations are normal
-    scores, so that a very bad value or a failure does not compress all others.
+    Above it, differences are in units of the upper half's root mean square. Below it, a very bad value or a failure
+    must not compress all others.
+
+    Args:
+        y: (t,) observations.
+        feasible: (t,) observations at which all constraints hold. The middle is their median if it is below that of
+            all observations, since infeasible ones are often better; below it, differences d are log(1 + d). None:
+            there are no constraints; below the median, observations are normal scores. (Evaluations gather at the
+            border of a constraint, where ranks would tear equal observations apart.)
     """
     middle = np.median(y)
+    if feasible is not None and feasible.any():
+        middle = min(middle, np.median(y[feasible]))
     upper = y[y >= middle] - middle
     scale = float(np.sqrt(np.mean(upper**2)))
     if not scale > 0.0:
@@ -30,8 +42,11 @@ def half_rank(y: Floats) -> Floats:
     from scipy.special import ndtri
     from scipy.stats import rankdata
 
-    scores = ndtri((rankdata(y) - 0.5) / len(y))
-    z = np.where(y >= middle, (y - middle) / scale, np.minimum(scores, 0.0))
+    gap = (y - middle) / scale
+    lower = (
+        np.minimum(ndtri((rankdata(y) - 0.5) / len(y)), 0.0) if feasible is None else -np.log1p(np.maximum(-gap, 0.0))
+    )
+    z = np.where(gap >= 0.0, gap, lower)
     deviation = z.std()
     return np.asarray((z - z.mean()) / (deviation if deviation > 0.0 else 1.0))
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from hpo_envs.agents.models import Floats
 from hpo_envs.agents.models.acquisition import BoxAxes
-from hpo_envs.agents.models.gp.box import BoxGP, half_rank
+from hpo_envs.agents.models.gp.box import BoxGP, half_linear
 from hpo_envs.agents.models.source import Source
 
 MOST = 60
@@ -46,7 +46,7 @@ class Tasks:
             best, rest = np.split(order, [MOST // len(sources) // 2])
             some = np.unique(np.linspace(0, len(rest) - 1, min(len(best), len(rest))).astype(np.intp))
             kept = np.append(best, rest[some])
-            x, z = space.snap((source.features[kept] + 1.0) / 2.0), half_rank(source.rewards[kept, objective])
+            x, z = space.snap((source.features[kept] + 1.0) / 2.0), half_linear(source.rewards[kept, objective])
             self._models.append(BoxGP(space, x, z, BoxGP.estimate(space, x, z, None)))
             points.append(np.column_stack([x, np.full(len(x), float(k))]))
             values.append(z)

@@ -99,12 +99,12 @@ def test_pending_and_failed_evaluations_are_avoided():
 
 
 def test_gradient_of_the_acquisition_equals_differences():
-    from hpo_envs.agents.models.gp.box import BoxGP, cheapness, half_rank
+    from hpo_envs.agents.models.gp.box import BoxGP, cheapness, half_linear
     from hpo_envs.agents.search.bo_box import BoxSpace
 
     space, rng = BoxSpace(MIXED.axes), np.random.default_rng(0)
     x = space.snap(rng.random((12, 4)))
-    z = half_rank(np.array([mixed(2 * p - 1) for p in x]))
+    z = half_linear(np.array([mixed(2 * p - 1) for p in x]))
     model = BoxGP(space, x, z, BoxGP.estimate(space, x, z, None))
     cheap = cheapness(space, x, np.log([*range(1, 13)]))
     points = space.snap(rng.random((5, 4)))
@@ -120,11 +120,22 @@ def test_gradient_of_the_acquisition_equals_differences():
         assert cheap(points)[1][:, k] == pytest.approx(rise, rel=1e-3, abs=1e-5)
 
 
-def test_half_rank_keeps_the_upper_half_and_ranks_the_lower_one():
-    from hpo_envs.agents.models.gp.box import half_rank
+def test_half_linear_keeps_differences_of_feasible_observations_that_are_worse_than_infeasible_ones():
+    from hpo_envs.agents.models.gp.box import half_linear
+
+    border = -5.0 + 1e-6 * np.arange(12)
+    y, feasible = np.append(border, np.arange(10.0)), np.arange(22) % 2 == 0
+    feasible[12:] = False
+    z = half_linear(y, feasible)
+    assert (np.argsort(z, kind="stable") == np.argsort(y, kind="stable")).all()
+    assert np.ptp(z[:12]) < 1e-5 < 1.0 < np.ptp(half_linear(y)[:12])
+
+
+def test_half_linear_keeps_the_upper_half_and_ranks_the_lower_one():
+    from hpo_envs.agents.models.gp.box import half_linear
 
     y = np.array([0.0, 1.0, 2.0, 3.0, 4.0, -1e6])
-    z = half_rank(y)
+    z = half_linear(y)
     assert (np.argsort(z) == np.argsort(y)).all()
     assert np.ptp(z) < 6.0
-    assert (np.diff(z[2:5]), half_rank(np.ones(5)).tolist()) == (pytest.approx(np.full(2, z[3] - z[2])), [0.0] * 5)
+    assert (np.diff(z[2:5]), half_linear(np.ones(5)).tolist()) == (pytest.approx(np.full(2, z[3] - z[2])), [0.0] * 5)
