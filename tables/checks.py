@@ -1,6 +1,7 @@
 """Checks and error messages for all layers: suggested names, values as text, missing extras, users' files."""
 
 import contextlib
+import copy
 import difflib
 import importlib
 import math
@@ -33,10 +34,10 @@ def nearest(name: str, names: Collection[str]) -> str:
     return ""
 
 
-def shown(value: Any) -> str:
-    """A value as text for error messages, cut to 80 characters; `<type>` if `repr` fails, as for very long ints."""
+def shown(value: Any, form: Callable[[Any], str] = repr) -> str:
+    """A value as text for error messages, cut to 80 characters; `<type>` if `form` fails, as for very long ints."""
     try:
-        text = repr(value)
+        text = form(value)
     except Exception:
         text = f"<{type(value).__name__}>"
     return text if len(text) <= 80 else text[:77] + "..."
@@ -46,13 +47,26 @@ def scalar(value: Any) -> Any:
     """Convert a number of another library to a Python number; return anything else unchanged.
 
     Decimals and fractions become floats; a NumPy number, or an array or tensor of one element, is converted by `item`.
+    Masked values are no numbers, nor are fractions beyond all floats.
     """
     if isinstance(value, (Decimal, Fraction)):
-        return float(value)
+        with contextlib.suppress(OverflowError, ValueError):  # of sNaN
+            return float(value)
     shape = getattr(value, "shape", None)
-    if isinstance(shape, tuple) and math.prod(shape) == 1:
+    if isinstance(shape, tuple) and math.prod(shape) == 1 and not np.ma.is_masked(value):
         return value.item() if hasattr(value, "item") else float(value) if hasattr(value, "__float__") else value
     return value
+
+
+def unshared(value: Any) -> Any:
+    """Copy lists, dicts, sets and arrays, also within each other; other objects keep their identity."""
+    if isinstance(value, dict):
+        copied: Any = copy.copy(value)
+        copied.update((k, unshared(v)) for k, v in value.items())
+        return copied
+    if type(value) in (list, tuple):
+        return type(value)(map(unshared, value))
+    return copy.copy(value) if isinstance(value, (list, set, np.ndarray)) else value
 
 
 def read_only(values: npt.ArrayLike, dtype: type = np.float64) -> npt.NDArray[Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -43,8 +44,10 @@ def numbers(values: Any) -> npt.NDArray[np.float64]:
 
 
 def is_number(value: Any) -> bool:
-    """Return whether a value is an int or float, of Python or NumPy; a bool is not."""
-    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+    """Return whether a value is an int or float, of Python or NumPy; bools and ints beyond all floats are not."""
+    if isinstance(value, int):
+        return not isinstance(value, bool) and abs(value) <= sys.float_info.max
+    return isinstance(value, (float, np.integer, np.floating))
 
 
 @dataclass(frozen=True)
@@ -146,7 +149,9 @@ class Hyperparameter:
         value = value if type(value) in map(type, self.values) else scalar(value)
         if self.values:
             same = [
-                j for j, v in enumerate(self.values) if v == value and isinstance(v, bool) == isinstance(value, bool)
+                j
+                for j, v in enumerate(self.values)
+                if (v == value or (v != v and value != value)) and isinstance(v, bool) == isinstance(value, bool)
             ]
             if not same:
                 raise ValueError(f"{self.name} must be one of {', '.join(map(repr, self.values))}, got {shown(value)}")

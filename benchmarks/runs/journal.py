@@ -13,14 +13,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from hpo_envs.tables.checks import naming, regular
+from hpo_envs.tables.checks import naming, regular, shown
 from hpo_envs.tables.files import atomic
 
 CHECKSUM_LENGTH = 16
 
 
 class DamagedError(ValueError):
-    """A line of a journal does not match its checksum; the number of valid lines before it is `whole`."""
+    """A line of a journal is no record or does not match its checksum; `whole` is the number of lines before it."""
 
     def __init__(self, message: str, whole: int) -> None:
         super().__init__(message)
@@ -140,7 +140,14 @@ class Journal:
                 raise DamagedError(
                     f"{self.path}, line {number}: must match its checksum, got a changed or damaged line", number - 1
                 )
-            self.records.append(json.loads(line[CHECKSUM_LENGTH + 1 :]))
+            try:
+                record = json.loads(line[CHECKSUM_LENGTH + 1 :])
+            except (ValueError, RecursionError):
+                record = None
+            if not isinstance(record, dict):
+                text = shown(line[CHECKSUM_LENGTH + 1 :].decode(errors="replace"))
+                raise DamagedError(f"{self.path}, line {number}: must be an object of JSON, got {text}", number - 1)
+            self.records.append(record)
             self._chain, self._size, self._last = chain, self._size + len(line) + 1, line + b"\n"
         if not self.records:
             raise ValueError(f"{self.path} must begin with a whole record, got none: restore the file or delete it")

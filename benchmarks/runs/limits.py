@@ -19,6 +19,9 @@ RUN_SECONDS = 3600.0
 GRACE = 5.0
 """Seconds after the limit at which a worker whose code does not stop is killed."""
 
+LONGEST = 1e9
+"""Longest time limit in seconds; clocks take none that is much longer."""
+
 SHARE = 0.8
 """Fraction of the free memory at the start that a batch of runs may use."""
 
@@ -59,6 +62,7 @@ def deadline(
     """
     main = threading.current_thread() is threading.main_thread() and hasattr(signal, "setitimer")
     text = text.format(seconds)
+    seconds = min(seconds, LONGEST)
     _tell((seconds, text))
     try:
         with _alarm(seconds) if main else _thread(seconds):

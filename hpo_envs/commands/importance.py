@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from hpo_envs.agents.base import whole
-from hpo_envs.tables.checks import one_of
+from hpo_envs.tables.checks import extra_module, one_of
 
 EPILOG = """examples:
   hpo-envs importance nmthpo/swen
@@ -67,6 +67,8 @@ def run(args: argparse.Namespace) -> int:
     if args.sensitivity:
         return _sensitivity(args)
     whole("--trees", args.trees, 1)
+    if args.out is not None:
+        extra_module("matplotlib", "plots", "plots")
     runs = read(args.source, args.metric, args.env)
     cutoff = _cutoff(args.cutoff, runs)
     settings = {"cutoff": cutoff, "trees": args.trees, "seed": args.seed}

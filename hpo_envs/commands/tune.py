@@ -107,7 +107,8 @@ def run(args: argparse.Namespace) -> int:
     given = {name: getattr(args, name) for name in TUNE_OPTIONS} | {"join": args.join is not None}
     if args.score_file and (args.workers > 1 or args.join) and "{trial}" not in args.score_file:
         raise ValueError(f"score_file must have {{trial}} in its name with several workers, got {args.score_file!r}")
-    program = {"file": args.score_file, "pattern": args.score_pattern, "memory": args.memory and args.memory * 2**30}
+    memory = None if args.memory is None else args.memory * 2**30
+    program = {"file": args.score_file, "pattern": args.score_pattern, "memory": memory}
     try:
         with contextlib.redirect_stdout(sys.stdout):  # also if the function replaces it
             result = tune(

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from hpo_envs.tables.checks import one_of, scalar
+from hpo_envs.tables.checks import one_of, scalar, shown
 from hpo_envs.tables.table import is_number
 
 SIGNS = {"<=": 1.0, ">=": -1.0}
@@ -26,7 +26,7 @@ def checked(constraints: Any) -> dict[str, list[Any]]:
             raise ValueError(f"constraint on {name} must be a relation and a bound, as in ('<=', 20.0), got {pair!r}")
         relation, bound = one_of(f"relation of {name}", pair[0], tuple(SIGNS)), scalar(pair[1])
         if not (is_number(bound) and math.isfinite(bound)):
-            raise ValueError(f"bound of {name} must be a finite number, got {pair[1]!r}")
+            raise ValueError(f"bound of {name} must be a finite number, got {shown(pair[1])}")
         found[str(name)] = [relation, float(bound)]
     return found
 

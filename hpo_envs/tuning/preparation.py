@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from hpo_envs import agents
 from hpo_envs.agents import Agent, Problem, Source
 from hpo_envs.agents.registry import load
@@ -18,9 +20,10 @@ from hpo_envs.benchmarks.analysis.scales import Scales
 from hpo_envs.benchmarks.runs.limits import one_blas_thread
 from hpo_envs.benchmarks.runs.provenance import called, header_of, imprecise
 from hpo_envs.core.engines.function.calls import resolve, takes_trial
-from hpo_envs.core.engines.function.params import FunctionParams, count_of
+from hpo_envs.core.engines.function.params import FunctionParams, count_of, metrics_of
 from hpo_envs.core.family import Spec
-from hpo_envs.tables.checks import nearest, scalar
+from hpo_envs.core.params import check_int
+from hpo_envs.tables.checks import nearest, scalar, shown
 from hpo_envs.tuning import prior
 from hpo_envs.tuning.constraints import checked
 from hpo_envs.tuning.record import NAME, SearchRecord, encoded
@@ -107,6 +110,11 @@ class Preparation:
         """
         sources, agent = tuple(sources), agent or "auto"
         budget, epochs, candidates, seed = map(scalar, (budget, epochs, candidates, seed))
+        if not (isinstance(agent, str) or callable(agent)):
+            raise ValueError(f"agent must be a name or a factory, got {shown(agent)}")
+        if epochs is not None:
+            check_int("epochs", epochs)
+        metrics_of(objective, goal, bounds)
         unit = budget_unit or ("evaluations" if epochs is None or function is None else "epochs")
         actions = _actions(agent, None if function is None else epochs, candidates, objective, function, budget)
         count = _count(folder, candidates, budget, epochs if unit == "epochs" else None)
@@ -169,7 +177,10 @@ def _unknown_names() -> Iterator[None]:
 
 def _points(points: Iterable[Mapping[str, Any]], params: FunctionParams, agent: Agent) -> list[dict[str, Any]]:
     """Check the start points and return them with natural values; a mapping is a single point."""
-    given = [points] if isinstance(points, Mapping) else [*points]
+    given = [points] if isinstance(points, Mapping) or not np.iterable(points) else [*points]
+    for point in given:
+        if not isinstance(point, Mapping):
+            raise ValueError(f"points must be configurations as mappings, got {shown(point)}")
     if given and (params.kind != "box" or not agent.listens):
         raise ValueError("points must be left out for agents that choose from candidates or plan alone, got some")
     try:

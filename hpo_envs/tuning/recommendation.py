@@ -11,9 +11,8 @@ from hpo_envs.agents.models.gp.box import PRIOR, BoxGP
 from hpo_envs.agents.models.gp.kernels import KernelFit, KernelPrior, Posteriors
 from hpo_envs.agents.problem import Axis
 from hpo_envs.agents.search.bo_box import BoxSpace
-from hpo_envs.tables.table import Hyperparameter
 from hpo_envs.tables.user.space import Points, axes_of
-from hpo_envs.tuning.record import Evaluation, decoded
+from hpo_envs.tuning.record import Evaluation, points_of
 
 FINALISTS = 3
 """Number of configurations whose evaluation is repeated."""
@@ -54,11 +53,6 @@ class Recommendation:
     def config(self) -> dict[str, Any]:
         """Natural values of the active hyperparameters."""
         return dict(self.evaluation.config)
-
-
-def points_of(header: Mapping[str, Any]) -> Points:
-    """The search space in a header."""
-    return Points(tuple(Hyperparameter(**{k: decoded(v) for k, v in h.items()}) for h in header["space"]))
 
 
 def ranked(header: Mapping[str, Any], evaluations: Sequence[Evaluation]) -> list[Recommendation]:

@@ -10,10 +10,11 @@ the last evaluations, of `UNSYNCED` seconds.
 """
 
 import hashlib
+import itertools
 import json
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
@@ -23,8 +24,11 @@ import numpy as np
 from hpo_envs.benchmarks.runs import Run
 from hpo_envs.benchmarks.runs.journal import Journal
 from hpo_envs.benchmarks.study.store import CODE_KEYS, code_of
+from hpo_envs.core.engines.function.calls import LARGEST
 from hpo_envs.tables.checks import shown
-from hpo_envs.tables.table import STATUSES
+from hpo_envs.tables.table import STATUSES, Hyperparameter
+from hpo_envs.tables.user.space import Points, space_of
+from hpo_envs.tuning.constraints import checked
 
 NAME = "evaluations.journal"
 
@@ -33,6 +37,12 @@ FIXED = ("function", "space", "objectives", "goals", "epochs", "agent", "hyperpa
 
 TUPLE = "tuple"
 """Key that marks a tuple, because JSON has only lists."""
+
+BEGUN = {"action", "config", "given", "repeats", "owner", "ended"}
+"""Attributes of evaluations that the record of their end does not have."""
+
+MOST_NESTED = 50
+"""Largest depth of lists and mappings in a record."""
 
 LATEST = 2.0**33
 """Latest valid start of an evaluation, in seconds since 1970."""
@@ -156,11 +166,11 @@ class SearchRecord:
         if not self._journal.records:
             self._journal.append({"what": "search", **(header or {})})
         first = self._journal.records[0]
-        if first.get("what") != "search" or not {*FIXED, "budget", "run"} <= first.keys() or not _is_header(first):
+        if first.get("what") != "search" or not _holds(_is_header, first):
             self._refuse(0)
+        self._points = points_of(first)
         self.header = {k: v for k, v in first.items() if k != "what"}
-        space = [h.get("name") for h in self.header["space"] if isinstance(h, dict)]
-        self._names = {name: place for place, name in enumerate(space)}
+        self._names = {h["name"]: place for place, h in enumerate(self.header["space"])}
         self.evaluations: list[Evaluation] = []
         self.steps: list[tuple[int, bool]] = []
         self.ended: list[Evaluation] = []
@@ -170,7 +180,7 @@ class SearchRecord:
         self._running: dict[int, Evaluation] = {}
         self._unsynced = 0.0
         for number, record in enumerate(self._journal.records[1:], 1):
-            if not self._follows(record):
+            if not _holds(self._follows, record):
                 self._refuse(number)
             self._take(record)
         if header is None:
@@ -219,7 +229,7 @@ class SearchRecord:
         if what == "budget":
             return record.keys() == {"what", "budget"} and _is_number(record["budget"], 0.0)
         if what == "code":
-            return record.keys() == {"what", "code"} and isinstance(record["code"], dict)
+            return record.keys() == {"what", "code"} and _is_code(record["code"])
         if type(number) is not int:
             return False
         if what == "begun":
@@ -228,7 +238,10 @@ class SearchRecord:
             alike = not self.evaluations or np.shape(action) == np.shape(self.evaluations[0].action)
             optional = {"given", "repeats", "owner", "started"}
             known = {"what", "number", "action", "config"} == record.keys() - optional
-            known = known and isinstance(record["config"], dict) and _is_number(record.get("started", 0.0), 0.0, LATEST)
+            self._points.row({name: decoded(value) for name, value in record["config"].items()})
+            known = known and _is_number(record.get("started", 0.0), 0.0, LATEST)
+            known = known and type(record.get("given", False)) is bool and isinstance(record.get("owner", ""), str)
+            known = known and type(record.get("repeats", -1)) is int and -1 <= record.get("repeats", -1) < number
             return known and number == len(self.evaluations) and all(map(_is_number, parts)) and alike
         if what == "taken":
             known = record.keys() == {"what", "number", "owner"} and isinstance(record["owner"], str)
@@ -236,28 +249,27 @@ class SearchRecord:
         if (
             what != "ended"
             or number not in self._running
-            or not record.keys() <= {"what", *Evaluation.__dataclass_fields__}
+            or not record.keys() <= {"what", *Evaluation.__dataclass_fields__} - BEGUN
         ):
             return False
         rewards, metrics, best = record.get("rewards"), record.get("metrics", {}), record.get("best")
         curve, violations = record.get("curve", []), record.get("violations", [])
         if not isinstance(curve, list) or not all(isinstance(point, list) and len(point) == 2 for point in curve):
             return False
-        points = [value for point in curve for value in point]
+        numbers = [record.get("forecast", 0.0), 0.0 if best is None else best, *violations]
+        missing = record.get("status") in ("failed", "diverged")
         scores = [0.0] * len(self.header["objectives"]) if rewards is None else rewards
         return (
             record.get("status") in STATUSES
+            and (rewards is None) == missing
             and isinstance(scores, list)
             and len(scores) == len(self.header["objectives"])
             and isinstance(metrics, dict)
+            and (rewards is None or metrics.keys() >= {*self.header["objectives"]})
             and isinstance(violations, list)
             and len(violations) in (0, len(self.header.get("constraints", ())))
-            and all(
-                map(
-                    _is_number,
-                    [*scores, *metrics.values(), best or 0.0, *violations, record.get("forecast", 0.0), *points],
-                )
-            )
+            and all(map(_is_number, numbers))
+            and all(_is_number(v, -LARGEST, LARGEST) for v in (*scores, *metrics.values(), *itertools.chain(*curve)))
             and all(_is_number(record.get(key, 0.0), 0.0) for key in ("spent", "cost", "seconds"))
             and _is_number(record.get("started", 0.0), 0.0, LATEST)
             and all(isinstance(record.get(key, ""), str) for key in ("error", "worker"))
@@ -265,7 +277,7 @@ class SearchRecord:
 
     def _must_follow(self, record: dict[str, Any]) -> None:
         """Raise a ValueError for an invalid record before it is written, because it cannot be removed."""
-        if not self._follows(record):
+        if not _holds(self._follows, record):
             raise ValueError(
                 f"{self.folder / NAME} must continue with a valid record, got {shown(record)}: nothing was added"
             )
@@ -322,7 +334,7 @@ class SearchRecord:
         """Read what other processes have added; return the new `steps`. The caller must hold the folder's lock."""
         before, known = len(self.steps), len(self._journal.records)
         for number, record in enumerate(self._journal.follow(), known):
-            if not self._follows(record):
+            if not _holds(self._follows, record):
                 self._refuse(number)
             self._take(record)
         return self.steps[before:]
@@ -405,14 +417,57 @@ def plain(config: Mapping[str, Any]) -> dict[str, Any]:
     return {name: decoded(encoded(value)) for name, value in config.items()}
 
 
+def points_of(header: Mapping[str, Any]) -> Points:
+    """The search space in a header."""
+    return Points(tuple(Hyperparameter(**{k: decoded(v) for k, v in h.items()}) for h in header["space"]))
+
+
+def _holds(check: Callable[[Any], bool], record: Any) -> bool:
+    """Return whether a record satisfies a check, which may raise an error for content of another form."""
+    try:
+        return _depth(record) <= MOST_NESTED and check(record)
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError):
+        return False
+
+
+def _depth(value: Any) -> int:
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return 1 + max(map(_depth, parts), default=0)
+
+
 def _is_number(value: Any, low: float = -sys.float_info.max, high: float = sys.float_info.max) -> bool:
-    return isinstance(value, (int, float)) and low <= value <= high
+    return (type(value) is float or (type(value) is int and abs(value) < 2**63)) and low <= value <= high
+
+
+def _is_code(run: Any) -> bool:
+    return isinstance(run, dict) and all(isinstance(run.get(key, {}), dict) for key in CODE_KEYS)
 
 
 def _is_header(header: Mapping[str, Any]) -> bool:
-    kinds = {"run": dict, "hyperparameters": dict, "objectives": list, "space": list, "agent": str, "function": str}
-    known = all(isinstance(header[key], kind) for key, kind in kinds.items())
-    return known and type(header["seed"]) is int and _is_number(header["budget"], 0.0)
+    kinds: dict[str, type] = {"hyperparameters": dict, "objectives": list, "goals": list, "agent": str, "function": str}
+    kinds |= {"budget_unit": str, "cost_unit": str, "candidates": int}
+    more: dict[str, type] = {"actions": str, "picked": str, "program": dict}
+    program = header.get("program", {"command": ""})
+    names, limits, points = header["objectives"], header.get("constraints", {}), points_of(header)
+    if points.space:
+        space_of(points.space)
+        points.row(points.config(points.raw(np.full((1, len(points.space)), 0.5))[0]))
+    return (
+        all(isinstance(header[key], kind) for key, kind in kinds.items())
+        and all(isinstance(header.get(key, kind()), kind) for key, kind in more.items())
+        and len(set(names)) == len(names) == len(header["goals"]) > 0
+        and all(isinstance(name, str) for name in names)
+        and set(header["goals"]) <= {"max", "min"}
+        and {h.kind for h in points.space} <= {"int", "float", "categorical"}
+        and (header["epochs"] is None or (type(header["epochs"]) is int and header["epochs"] > 0))
+        and type(header["seed"]) is int
+        and _is_number(header["budget"], 0.0)
+        and header["candidates"] > 1
+        and program.keys() <= {"command", "file", "pattern", "memory"}
+        and all(isinstance(text, str) for text in (program["command"], program.get("file") or ""))
+        and (not limits or checked(limits) == limits)
+        and _is_code(header["run"])
+    )
 
 
 def _readable(value: Any) -> Any:

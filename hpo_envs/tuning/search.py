@@ -16,12 +16,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from hpo_envs.agents.base import whole
 from hpo_envs.benchmarks.runs.limits import one_blas_thread
 from hpo_envs.core.engines.function.calls import Outcome, read, takes_trial
 from hpo_envs.core.engines.function.params import reward_of
-from hpo_envs.core.params import checker
-from hpo_envs.tables.checks import scalar
+from hpo_envs.core.params import check_int, checker
+from hpo_envs.tables.checks import scalar, shown
 from hpo_envs.tables.files import atomic
 from hpo_envs.tables.files.lock import locked
 from hpo_envs.tables.table import is_number
@@ -99,11 +98,13 @@ class Search:
         **given: Any,
     ) -> None:
         self._seconds, timeout = (_duration(n, v) for n, v in (("seconds", seconds), ("timeout", timeout)))
-        self._identical = whole("identical_failures", identical_failures, 1)
-        self._confirm = whole("confirm", confirm, 0)
+        self._identical = check_int("identical_failures", scalar(identical_failures))
+        self._confirm = check_int("confirm", scalar(confirm), 0)
         self._until = math.inf if timeout is None else time.monotonic() + timeout
-        if accept_changed not in (False, True, "keep"):
-            raise ValueError(f"accept_changed must be False, True or 'keep', got {accept_changed!r}")
+        if not (isinstance(accept_changed, bool) or shown(accept_changed) == "'keep'"):
+            raise ValueError(f"accept_changed must be False, True or 'keep', got {shown(accept_changed)}")
+        if not (out is None or (isinstance(out, (str, os.PathLike)) and os.fspath(out))):
+            raise ValueError(f"out must be a folder or None, got {shown(out)}")
         if join and out is None:
             raise ValueError("out must be a folder that the processes share with join=True, got None")
         self._log = None if log is None else tracker_of(log)
@@ -147,7 +148,10 @@ class Search:
         self, folder: Path, space: Any, function: Any, budget: Any, accept_changed: bool | str, given: dict[str, Any]
     ) -> None:
         """Create the agent and replay the record."""
-        given["sources"] = tuple(given.get("sources", ()))
+        sources = given.get("sources", ())
+        if isinstance(sources, str) or not np.iterable(sources):
+            raise ValueError(f"sources must be a list of source tasks, got {shown(sources)}")
+        given["sources"] = tuple(sources)
         prepared = Preparation.of(folder, function, space, budget=budget, **given)
         if accept_changed and (apart_by_space := other_space(folder, prepared.header)) is not None:
             given["sources"], folder = (*given["sources"], folder), apart_by_space
@@ -168,6 +172,7 @@ class Search:
         self._returned = (*params.objectives, *(name for name in self._constraints if name not in params.objectives))
         self._record = record = SearchRecord(folder, header, keep)
         self._check = checker(params.action_space)
+        self._suggested: Any = None  # by the agent, and not yet recorded
         self._reached: dict[int, int] = {}
         self._best: dict[int, float] = {}
         self.trials: dict[int, Trial] = {}
@@ -437,12 +442,16 @@ class Search:
             first = self._record.evaluations[number]
             return self._record.begin(first.action, first.config, first.given, repeats=number, **self._owner)
         if self._points:
-            config = self._points.pop(0)
-            return self._try(self._record.begin(self._params.action_of(config), config, given=True, **self._owner))
-        action = self._ask()
-        return self._try(
-            self._record.begin(action, self._params.points.config(self._params.stored(action)), **self._owner)
-        )
+            config = self._points[0]
+            begun = self._record.begin(self._params.action_of(config), config, given=True, **self._owner)
+            del self._points[0]
+            return self._try(begun)
+        if self._suggested is None:
+            self._suggested = self._ask()
+        config = self._params.points.config(self._params.stored(self._suggested))
+        begun = self._record.begin(self._suggested, config, **self._owner)
+        self._suggested = None
+        return self._try(begun)
 
     def _try(self, evaluation: Evaluation) -> Evaluation:
         """Mark an evaluation's configuration as tried, in a small space, and return the evaluation."""
@@ -566,7 +575,7 @@ def _duration(name: str, value: Any) -> float | None:
     """Check a duration in seconds and return it as a float; None stays None."""
     value = scalar(value)
     if value is not None and not (is_number(value) and value > 0):
-        raise ValueError(f"{name} must be None or a number > 0, got {value!r}")
+        raise ValueError(f"{name} must be None or a number > 0, got {shown(value)}")
     return None if value is None else float(value)
 
 

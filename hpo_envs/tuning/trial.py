@@ -1,5 +1,6 @@
 """Trials: reported scores, and early stopping by a forecast of the final score, after a few complete trainings."""
 
+import contextlib
 import json
 import math
 from collections.abc import Mapping
@@ -9,7 +10,9 @@ from typing import Any
 import numpy as np
 from scipy.special import stdtrit
 
-from hpo_envs.tables.checks import scalar
+from hpo_envs.core.engines.function.calls import LARGEST
+from hpo_envs.tables.checks import scalar, shown
+from hpo_envs.tables.table import is_number
 
 CHECKS = (1 / 9, 2 / 9, 1 / 3, 1 / 2, 2 / 3)
 """Fractions of a training after which it may be stopped."""
@@ -87,11 +90,11 @@ class Trial:
         """
         last = self.curve[-1][0] if self.curve else 0
         at, value = last + 1 if step is None else scalar(step), scalar(score)
-        if isinstance(at, bool) or not isinstance(at, int) or at <= last:
-            raise ValueError(f"step must be an int above that of the last report, {last}, got {step!r}")
-        if not isinstance(value, (int, float)):
-            raise ValueError(f"score must be a number, got {score!r}")
-        if not math.isfinite(value):
+        if not (is_number(at) and isinstance(at, int) and at > last):
+            raise ValueError(f"step must be an int above that of the last report, {last}, got {shown(step)}")
+        if not (isinstance(value, bool) or is_number(value)):
+            raise ValueError(f"score must be a number, got {shown(score)}")
+        if not abs(value) <= LARGEST:
             self.should_stop = True
             return
         self._folder.mkdir(parents=True, exist_ok=True)
@@ -113,7 +116,9 @@ class Trial:
         whole = [curve for curve in curves if curve[-1][0] >= end]
         if len(whole) < WHOLE:
             return False
-        now = self._sign * np.array([next(score for step, score in curve if step >= at) for curve in whole])
+        now = self._sign * np.array(
+            [next((score for step, score in curve if step >= at), curve[-1][1]) for curve in whole]
+        )
         ends = self._sign * np.array([curve[-1][1] for curve in whole])
         own = self._sign * self.curve[-1][1]
         expected, bound = forecast(now, ends, own)
@@ -151,6 +156,9 @@ def checks(steps: int) -> list[int]:
 
 
 def read_curve(path: Path) -> list[tuple[int, float]]:
-    """Read the reports in a file; a last line that is incomplete is left out."""
-    text = path.read_text(encoding="ascii")
-    return [(int(step), float(score)) for step, score in map(json.loads, text[: text.rfind("\n") + 1].splitlines())]
+    """Read the reports in a file; a last line that is incomplete is left out, and all of a damaged file."""
+    with contextlib.suppress(OSError, ValueError, TypeError, RecursionError):
+        text = path.read_text(encoding="ascii")
+        lines = map(json.loads, text[: text.rfind("\n") + 1].splitlines())
+        return [(int(step), float(score)) for step, score in lines if is_number(step) and math.isfinite(score)]
+    return []

@@ -16,8 +16,7 @@ from hpo_envs.core.engines.function.calls import Outcome
 from hpo_envs.tuning.execution.program import Program
 from hpo_envs.tuning.execution.workers import Job, JobResult, check_main, executor_of, perform
 from hpo_envs.tuning.mistakes import cause, named
-from hpo_envs.tuning.recommendation import points_of
-from hpo_envs.tuning.record import Evaluation, SearchRecord
+from hpo_envs.tuning.record import Evaluation, SearchRecord, points_of
 from hpo_envs.tuning.search import Search
 from hpo_envs.tuning.tuned import Tuned
 
@@ -178,9 +177,7 @@ def join(folder: Path, workers: int = 1, executor: Any = "auto", seconds: float 
     h = SearchRecord(folder).header
     names, goals = h["objectives"], h["goals"]
     whole_budget = h["budget"] == int(h["budget"]) and h["budget_unit"] != h["cost_unit"]
-    return tune(
-        Program(**h["program"]) if "program" in h else h["function"],
-        points_of(h).space,
+    given = dict(
         agent=h["agent"],
         budget=int(h["budget"]) if whole_budget else h["budget"],
         budget_unit="cost" if h["budget_unit"] == h["cost_unit"] else h["budget_unit"],
@@ -195,8 +192,9 @@ def join(folder: Path, workers: int = 1, executor: Any = "auto", seconds: float 
         seed=h["seed"],
         constraints=h.get("constraints"),
         join=True,
-        **h["hyperparameters"],
     )
+    function = Program(**h["program"]) if "program" in h else h["function"]
+    return tune(function, points_of(h).space, **{**h["hyperparameters"], **given})
 
 
 def _run(search: Search, pool: Calls, workers: int, progress: "_Progress") -> None:

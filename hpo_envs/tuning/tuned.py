@@ -16,8 +16,8 @@ from hpo_envs.benchmarks.plots import COLOURS, axes_of
 from hpo_envs.tables.files import atomic
 from hpo_envs.tables.user.space import Points
 from hpo_envs.tuning.constraints import described
-from hpo_envs.tuning.recommendation import Recommendation, points_of, ranked
-from hpo_envs.tuning.record import Evaluation, SearchRecord, by
+from hpo_envs.tuning.recommendation import Recommendation, ranked
+from hpo_envs.tuning.record import Evaluation, SearchRecord, by, points_of
 
 
 @dataclass(frozen=True, repr=False)

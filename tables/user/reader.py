@@ -57,6 +57,8 @@ def from_csv(
         ValueError: An argument or the file is invalid; lines and columns are named.
         OSError: The file cannot be read.
     """
+    if not isinstance(path, (str, Path)):
+        raise ValueError(f"path must be that of a file or folder, got {shown(path)}")
     name = re.sub(r"[^A-Za-z0-9]+", "-", Path(path).name.partition(".")[0]).strip("-")
     options = {**options, "name": options.get("name") or name or "mine"}
     return _table_of(read(path, max_bytes), score=score, goal=goal, **options)
@@ -89,6 +91,8 @@ def from_study(
     Raises:
         ValueError: No trial is complete, or parameters are missing without explanation.
     """
+    if not hasattr(study, "get_trials"):
+        raise ValueError(f"study must be an optuna.Study, got {shown(study)}")
     frame = tools.recognised(studies.of_study(study, bounds))
     return _table_of(frame, name="-".join(re.findall(r"[A-Za-z0-9]+", name or study.study_name)), **options)
 

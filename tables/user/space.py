@@ -10,11 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.tables import exact
-from hpo_envs.tables.checks import extra_module, one_of, scalar
+from hpo_envs.tables.checks import extra_module, one_of, scalar, shown, unshared
 from hpo_envs.tables.table import Floats, Hyperparameter, active, is_number
 
 LOG = 100.0
 """Smallest ratio of the largest to the smallest of listed positive numbers for a logarithmic scale."""
+
+MOST_STEPS = 1_000_000
+"""Largest number of steps of a range."""
 
 WORDS = ("log", "int", "float")
 """Options after the two ends of a range."""
@@ -81,7 +84,7 @@ def _check(space: tuple[Hyperparameter, ...]) -> None:
     if len(set(names)) < len(names):
         raise ValueError(f"names in space must be distinct, got {', '.join(names)}")
     for h in space:
-        finite = math.isfinite(h.low) and math.isfinite(h.high)
+        finite = math.isfinite(h.high - h.low)
         if not finite or h.low > h.high or (h.log and h.low <= 0):
             rule = "0 < low <= high" if h.log else "finite numbers, low <= high"
             raise ValueError(f"range of {h.name} must be {rule}, got {h.low:g} to {h.high:g}")
@@ -108,7 +111,9 @@ def _entry(name: str, value: Any) -> Hyperparameter:
         value = tuple(map(scalar, value))
         words = value[2:]
         if not 2 <= len(value) <= 4 or not all(map(is_number, value[:2])) or not set(words) <= set(WORDS):
-            raise ValueError(f"{name} must be (low, high), optionally followed by {', '.join(WORDS)}, got {value!r}")
+            raise ValueError(
+                f"{name} must be (low, high), optionally followed by {', '.join(WORDS)}, got {shown(value)}"
+            )
         kind = next((w for w in words if w != "log"), None)
         value = {"low": value[0], "high": value[1], "log": "log" in words, "kind": kind}
     elif not isinstance(value, Mapping):
@@ -135,7 +140,7 @@ def _range(name: str, given: Mapping[str, Any]) -> Hyperparameter:
     low, high, step = (scalar(given.get(key)) for key in ("low", "high", "step"))
     log = bool(given.get("log", False))
     if not is_number(low) or not is_number(high):
-        raise ValueError(f"{name} must have numeric low and high, choices or values, got {dict(given)!r}")
+        raise ValueError(f"{name} must have numeric low and high, choices or values, got {shown(dict(given))}")
     whole = isinstance(low, (int, np.integer)) and isinstance(high, (int, np.integer))
     kind: Any = given.get("kind") or ("int" if whole else "float")
     if kind not in ("int", "float"):
@@ -143,7 +148,9 @@ def _range(name: str, given: Mapping[str, Any]) -> Hyperparameter:
     values: tuple[Any, ...] = ()
     if step is not None and (kind == "float" or step != 1):
         if not (is_number(step) and step > 0) or log:
-            raise ValueError(f"step of {name} must be a number > 0 on a linear scale, got {step!r}")
+            raise ValueError(f"step of {name} must be a number > 0 on a linear scale, got {shown(step)}")
+        if not 0 <= (float(high) - float(low)) / step < MOST_STEPS:
+            raise ValueError(f"range of {name} must be at most {MOST_STEPS} steps, got {low} to {high} by {step}")
         values = tuple(low + i * step for i in range(math.floor((high - low) / step + 1e-9) + 1))
         high = values[-1]
     return Hyperparameter(name, kind, float(low), float(high), log, values)
@@ -154,11 +161,15 @@ def _listed(name: str, values: list[Any], ordered: bool | None = None) -> Hyperp
     values = [*map(scalar, values)]
     for v in (v for v in values if hasattr(v, "shape")):
         raise ValueError(f"choices of {name} must be values, got {type(v).__name__} of shape {tuple(v.shape)}")
-    if not values or any(a == b and type(a) is type(b) for a, b in itertools.combinations(values, 2)):
-        raise ValueError(f"choices of {name} must be distinct and not empty, got {values!r}")
+    try:
+        distinct = len({(type(v), v) for v in values}) == len(values)
+    except TypeError:  # lists
+        distinct = not any(a == b and type(a) is type(b) for a, b in itertools.combinations(values, 2))
+    if not values or not distinct:
+        raise ValueError(f"choices of {name} must be distinct and not empty, got {shown(values)}")
     numbers = all(map(is_number, values))
     if ordered and not numbers:
-        raise ValueError(f"values of {name} must be numbers, got {values!r} (choices have no order)")
+        raise ValueError(f"values of {name} must be numbers, got {shown(values)} (choices have no order)")
     if numbers and ordered is not False and len(values) > 1:
         grid = tuple(sorted(values))
         log = grid[0] > 0 and grid[-1] >= LOG * grid[0]
@@ -263,7 +274,7 @@ class Points:
     def config(self, raw: Floats) -> dict[str, Any]:
         """The active hyperparameters of stored numbers (d,), with natural values."""
         active = self.active(raw[None])[0]
-        return {h.name: h.natural(v) for h, v, on in zip(self.space, raw.tolist(), active, strict=True) if on}
+        return {h.name: unshared(h.natural(v)) for h, v, on in zip(self.space, raw.tolist(), active, strict=True) if on}
 
     def row(self, config: Mapping[str, Any]) -> Floats:
         """(d,) stored numbers of natural values; inactive hyperparameters are 0 and may be missing.
@@ -275,7 +286,7 @@ class Points:
             one_of("name in config", name, [h.name for h in self.space])
         raw = np.zeros(len(self.space))
         for j, h in enumerate(self.space):
-            if not self.active(raw[None])[0, j]:
+            if h.condition and not self.active(raw[None])[0, j]:
                 continue
             if h.name not in config:
                 raise ValueError(f"config must have {h.name}, got {', '.join(config) or 'nothing'}")

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from hpo_envs.tables.checks import one_of
+from hpo_envs.tables.checks import one_of, shown
 from hpo_envs.tables.table import is_number
 
 STEPS = ("step", "epoch")
@@ -48,8 +48,8 @@ class Program:
         options: The arguments, by name.
 
     Raises:
-        ValueError: The program does not exist, the pattern is invalid or has no group, or both a file and a pattern are
-            given.
+        ValueError: The program does not exist, the pattern is invalid or has no group, the limit is none, or both a
+            file and a pattern are given.
     """
 
     def __init__(
@@ -60,6 +60,8 @@ class Program:
         self._arguments = shlex.split(command)
         if not self._arguments or shutil.which(self._arguments[0]) is None:
             raise ValueError(f"command must begin with a program that exists, got {command!r}")
+        if memory is not None and not (is_number(memory) and 1 <= memory < 2**63):
+            raise ValueError(f"memory must be None or a number of bytes from 1 to 2**63, got {shown(memory)}")
         if file is not None and pattern is not None:
             raise ValueError("score must come from a file or a pattern, got both")
         try:

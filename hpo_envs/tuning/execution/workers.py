@@ -102,6 +102,8 @@ def perform(job: Job) -> JobResult:
     try:
         with limits.interrupts(), limited:
             outcomes = _carry_out(job)
+            if job.seconds is not None and time.perf_counter() - clock > job.seconds:  # it swallowed the timeout
+                raise limits.RunTimeout
     except KeyboardInterrupt:
         if os.getpid() != process:
             os._exit(0)

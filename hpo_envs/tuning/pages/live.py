@@ -93,7 +93,7 @@ class _Handler(BaseHTTPRequestHandler):
             return
         try:
             body = self.server.content()
-        except (ValueError, OSError) as error:
+        except Exception as error:  # of whatever is wrong with the files
             self.send_error(HTTPStatus.INTERNAL_SERVER_ERROR, explain=str(error))
             return
         self.send_response(HTTPStatus.OK)

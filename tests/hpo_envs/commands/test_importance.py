@@ -1,6 +1,7 @@
 """`hpo-envs importance`: of a table, an environment, a folder of runs."""
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -69,3 +70,11 @@ def test_sensitivity_is_that_of_the_rows(cli: Any) -> None:
 )
 def test_commands_name_what_is_wrong(words: list[str], message: str, cli: Any) -> None:
     assert message in cli(["importance", *words], 2)
+
+
+def test_plots_without_matplotlib_are_refused_before_work(
+    cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert "plots need matplotlib: pip install" in cli(["importance", "nmthpo/zhen", "--out", str(tmp_path / "a")], 2)
+    assert not [*tmp_path.iterdir()]

@@ -108,6 +108,16 @@ def test_mistake_in_branch_is_named_at_end(capsys: pytest.CaptureFixture[str]) -
         ({"points": [{"y": 2.0}]}, "points must be in the search space: name in config must be one of x, got 'y'"),
         ({"points": [{"x": 0.5}], "agent": "bo"}, "points must be left out for agents that choose from candidates"),
         ({"space": {"k": ["a"], "x": {"low": 0, "high": 1, "if": {"k": []}}}}, "at least one value of k, got none"),
+        ({"epochs": 0}, "epochs must be an int >= 1, got 0"),
+        ({"out": ""}, "out must be a folder or None, got ''"),
+        ({"agent": 7}, "agent must be a name or a factory, got 7"),
+        ({"sources": 5}, "sources must be a list of source tasks, got 5"),
+        ({"points": 5}, "points must be configurations as mappings, got 5"),
+        ({"accept_changed": np.zeros(3)}, "accept_changed must be False, True or 'keep', got array"),
+        ({"identical_failures": np.ma.masked}, "identical_failures must be an int >= 1, got masked"),
+        ({"seconds": 10**5000}, "seconds must be None or a number > 0, got <int>"),
+        ({"constraints": {"size": ("<=", 10**400)}}, "bound of size must be a finite number, got 1000"),
+        ({"objective": 5}, "objective must be a name or a tuple of distinct names, got 5"),
     ],
 )
 def test_wrong_arguments_are_answered_by_tune(given: dict[str, Any], message: str) -> None:

@@ -18,7 +18,7 @@ from hpo_envs.agents import Agent
 from hpo_envs.agents.random import RandomSearch
 from hpo_envs.benchmarks.runs.journal import Journal
 from hpo_envs.tuning import Search, Tuned, load, record, tune
-from hpo_envs.tuning.trial import Trial, forecast
+from hpo_envs.tuning.trial import Trial, forecast, read_curve
 from tests.helpers import rejects
 from tests.hpo_envs.tuning import helpers
 
@@ -80,7 +80,8 @@ def test_a_started_evaluation_is_repeated_and_counts_once(tmp_path: Path) -> Non
 def test_actions_outside_of_space_are_rejected(tmp_path: Path) -> None:
     given: dict[str, Any] = {"agent": "random", "out": tmp_path, "candidates": 60, "progress": False}
     tune(helpers.train, helpers.SPACE, budget=3, **given)
-    Journal(tmp_path / record.NAME).append({"what": "begun", "number": 3, "action": 10**6, "config": {}})
+    begun = {"what": "begun", "number": 3, "action": 10**6, "config": next(iter(load(tmp_path))).config}
+    Journal(tmp_path / record.NAME).append(begun)
     with pytest.raises(ValueError, match=r"action 3 in .* must be an int in \[0, \d+\), got 1000000"):
         tune(helpers.train, helpers.SPACE, budget=5, **given)
 
@@ -181,6 +182,54 @@ def test_points_keep_types_of_choices(tmp_path: Path) -> None:
         tuned = tune(_typed, {"x": ["1", 1, True, 1.0, None]}, budget=budget, **given)
         assert [repr(e.config["x"]) for e in tuned] == ["1.0", "True", "1", "'1'"][:budget]
         assert [e.metrics["score"] for e in tuned] == [1.0, 0.0, 0.0, 0.0][:budget]
+
+
+def test_choice_that_a_function_changes_stays_what_it_was(tmp_path: Path) -> None:
+    seen: list[Any] = []
+
+    def train(config: dict[str, Any]) -> float:
+        seen.append(config["layers"][:])
+        config["layers"].append(10)  # the output layer
+        return float(config["x"])
+
+    space = {"layers": [[64], [32, 16]], "x": (0.0, 1.0)}
+    for budget in (4, 6):
+        tuned = tune(train, space, budget=budget, out=tmp_path, progress=False)
+    assert seen == [e.config["layers"] for e in load(tmp_path)] == [e.config["layers"] for e in tuned]
+    with Search(space, budget=9, agent="random") as search:
+        for trial in search:
+            assert trial.config["layers"] in space["layers"]
+            trial.config["layers"].clear()
+            search.tell(trial, 0.0)
+    assert space["layers"] == [[64], [32, 16]]
+
+
+def test_damaged_reports_of_others_are_left_out(tmp_path: Path) -> None:
+    for number, text in enumerate(
+        (b"\0" * 9 + b"\n", b"[" * 10**5 + b"\n", b"\xff\n", b"[1]\n", b"[1, null]\n", b"3\n")
+    ):
+        (tmp_path / f"{number}").write_bytes(text)
+    (tmp_path / "9").mkdir()
+    (tmp_path / "10").write_bytes(b"[1, 0.5]\n[9, 0.7]\n[3, 0.")
+    trial = Trial(11, {}, tmp_path, steps=9)
+    for step in range(1, 10):
+        trial.report(0.5, step)
+    assert [len(read_curve(path)) for path in sorted(tmp_path.iterdir(), key=lambda p: int(p.name))] == [0] * 7 + [2, 9]
+    for wrong in (np.ma.masked, 10**400, "x", None):
+        rejects("score must be a number", trial.report, wrong)
+        rejects("step must be an int above|score must be a number", trial.report, 0.5 if wrong else wrong, wrong)
+
+
+@pytest.mark.parametrize("agent", ["auto", "tpe", "random"])
+def test_largest_scores_overflow_in_no_statistic(agent: str, tmp_path: Path) -> None:
+    tuned = tune(_huge, {"x": (0.0, 1.0)}, budget=14, agent=agent, out=tmp_path, progress=False, goal="min")
+    assert {e.status for e in tuned} == {"ok", "diverged"}
+    assert "beyond 1e+30, scores count as infinite" in "".join(e.error for e in tuned)
+    assert (tuned.recommended.config["x"] < 0.4, tuned.report().is_file()) == (True, True)
+
+
+def _huge(config: dict[str, Any]) -> float:
+    return 9e29 * (-1.0 if config["x"] < 0.4 else 1.0) if config["x"] < 0.7 else 1e308
 
 
 def _typed(config: dict[str, Any]) -> float:
@@ -369,3 +418,15 @@ def test_result_that_was_not_written_can_be_told_again(tmp_path: Path, monkeypat
                 search.tell(trial, 0.5)
         assert search.tell(trial, 0.5).seconds >= 0.0
     assert [(e.status, e.reward) for e in load(tmp_path)] == [("ok", 0.5)]
+
+
+def test_suggestion_that_was_not_written_comes_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    given: dict[str, Any] = {"space": {"x": (0.0, 1.0)}, "budget": 4, "points": [{"x": 0.25}]}
+    with Search(**given) as search:
+        expected = [search.tell(trial, trial.config["x"]).config for trial in search]
+    with Search(**given, out=tmp_path) as search:
+        for config in expected:
+            with monkeypatch.context() as patch:
+                patch.setattr(Journal, "append", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left")))
+                rejects("No space left", search.ask, error=OSError)
+            assert search.tell(search.ask(), config["x"]).config == config

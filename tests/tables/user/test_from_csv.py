@@ -125,6 +125,12 @@ def test_invalid_arguments_are_rejected(tmp_path: Path, arguments: dict[str, Any
     rejects(message, user.from_csv, write(tmp_path, SWEEP), **arguments)
 
 
+@pytest.mark.parametrize("value", [5, None, b"x", ["a.csv"]])
+def test_sources_of_other_types_are_named(value: Any) -> None:
+    for build, rule in ((user.from_csv, "path must be that of"), (user.from_study, "study must be an optuna.Study")):
+        rejects(rule, build, value)
+
+
 def test_data_frame_is_as_good(table: Table, tmp_path: Path) -> None:
     import pandas as pd
 

@@ -77,6 +77,11 @@ def test_configuration_spaces_with_their_conditions() -> None:
         ({"a": {"low": 1, "high": 2, "if": {"b": [1]}}}, "condition of a must name a hyperparameter before it"),
         ({"b": ["x"], "a": {"choices": [1], "if": {"b": ["y"]}}}, "condition of a must name values of b .*, got 'y'"),
         ({"a": {"low": 0, "high": 1, "step": -1, "kind": "float"}}, "step of a must be a number > 0"),
+        ({"a": {"low": 0, "high": 1e9, "step": 1e-3}}, "range of a must be at most 1000000 steps, got 0 to 1000000000"),
+        ({"a": {"low": 1, "high": 0, "step": 0.5}}, "range of a must be at most 1000000 steps, got 1 to 0 by 0.5"),
+        ({"a": (-1e308, 1e308)}, r"range of a must be finite numbers, low <= high, got -1e\+308 to 1e\+308"),
+        ({"a": (0, 10**5000)}, r"a must be \(low, high\), .*, got <tuple>"),
+        ({"a": (np.ma.masked, 1.0)}, r"a must be \(low, high\), .*, got \(masked, 1.0\)"),
     ],
 )  # fmt: skip
 def test_non_space_is_rejected(space: Any, message: str) -> None:

@@ -11,12 +11,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
-
 from hpo_envs.core.engines.function.threads import ThreadedIterator
-from hpo_envs.tables.checks import scalar
+from hpo_envs.tables.checks import scalar, shown, unshared
+from hpo_envs.tables.table import is_number
 
 Function = Callable[..., Any]
+LARGEST = 1e30
+"""Largest absolute value of a score that is not infinite; statistics of larger ones overflow."""
+
 Form = Literal["score", "epochs", "checkpoints"]
 """Forms of a user's function: `function(config)` returns a score (`score`) or yields one after each epoch (`epochs`);
 `function(config, resume_from, epochs)` returns the score after this number of epochs (`checkpoints`)."""
@@ -117,12 +119,12 @@ def call(function: Function, config: Mapping[str, Any], objectives: tuple[str, .
     """Call a function; an exception becomes a failed outcome.
 
     Args:
-        function: Called with a copy of `config` and `arguments`.
+        function: Called with a copy of `config`, of its lists and dicts, too, and `arguments`.
         config: Natural values of the active hyperparameters.
         objectives: Metrics that it must return; a number alone is the value of the only one.
         **arguments: Further arguments besides the configuration.
     """
-    return timed(lambda: function(dict(config), **arguments), objectives)
+    return timed(lambda: function(unshared(dict(config)), **arguments), objectives)
 
 
 def timed(work: Callable[[], Any], objectives: tuple[str, ...]) -> Outcome:
@@ -139,18 +141,20 @@ def read(returned: Any, objectives: tuple[str, ...], seconds: float) -> Outcome:
     """Outcome of a call from what it returned: a number, or a mapping of names to numbers and other values."""
     given = returned if isinstance(returned, Mapping) else {objectives[0]: returned}
     plain = {str(k): scalar(v) for k, v in given.items()}
-    numbers = {k: float(v) for k, v in plain.items() if isinstance(v, (bool, int, float, np.floating))}
+    numbers = {k: float(v) for k, v in plain.items() if isinstance(v, bool) or is_number(v)}
     cost = numbers.pop("cost", None) if "cost" not in objectives else numbers["cost"]
-    if cost is not None and not (math.isfinite(cost) and cost >= 0):
-        return Outcome("failed", seconds=seconds, error=f"cost must be a finite number >= 0, got {cost}")
+    if cost is not None and not 0 <= cost <= LARGEST:
+        return Outcome("failed", seconds=seconds, error=f"cost must be a number from 0 to {LARGEST:g}, got {cost}")
     if not isinstance(returned, Mapping) and len(objectives) > 1:
         return Outcome("failed", seconds=seconds, error=_complaint(objectives, returned))
     for name in objectives:
         if name not in numbers:
             return Outcome("failed", seconds=seconds, cost=cost, error=_complaint(objectives, returned))
-    finite = {k: v for k, v in numbers.items() if math.isfinite(v)}
+    finite = {k: v for k, v in numbers.items() if abs(v) <= LARGEST}
     if any(name not in finite for name in objectives):
-        return Outcome("diverged", finite, seconds, cost, _complaint(objectives, returned))
+        huge = any(LARGEST < abs(numbers[name]) < math.inf for name in objectives)
+        more = f" (beyond {LARGEST:g}, scores count as infinite)" * huge
+        return Outcome("diverged", finite, seconds, cost, _complaint(objectives, returned) + more)
     return Outcome("ok", finite, seconds, cost)
 
 
@@ -159,9 +163,9 @@ def _complaint(objectives: tuple[str, ...], returned: Any) -> str:
     if isinstance(returned, Mapping) and not set(objectives) <= set(returned):
         names = ", ".join(map(str, returned)) or "nothing"
         return f"function must return {rule}, finite, got one with {names[:200]} (objective= names the score)"
-    got = repr(returned) if isinstance(returned, str) else " ".join(str(returned).split())
+    got = " ".join(shown(returned, repr if isinstance(returned, str) else str).split())
     kind = "" if isinstance(returned, (str, int, float, type(None), Mapping)) else f"{type(returned).__name__} "
-    return f"function must return {rule}, finite, got {kind}{got[:200]}"
+    return f"function must return {rule}, finite, got {kind}{got}"
 
 
 class PausableTraining:
@@ -211,7 +215,8 @@ class PausableTraining:
     def _draw(self, epoch: int) -> list[tuple[int, Outcome]]:
         outcomes: list[tuple[int, Outcome]] = []
         if self._epochs is None:
-            self._epochs = ThreadedIterator(lambda f=self._function, config=dict(self._config): iter(f(config)))  # type: ignore[misc]
+            own = unshared(self._config)
+            self._epochs = ThreadedIterator(lambda f=self._function, config=own: iter(f(config)))  # type: ignore[misc]
         while self.epoch < epoch and not self.ended:
             start = time.perf_counter()
             try:

@@ -35,6 +35,9 @@ CAP = 1e6
 FEWEST, MOST, EACH = 500, 5000, 20
 """Number of candidates: `EACH` for each evaluation of the budget, within these limits."""
 
+MOST_VALUES = 10_000
+"""Largest number of listed values of a hyperparameter; the memory of agents grows with its square."""
+
 UNITS = ("evaluations", "cost")
 """Units of the budget; also `epochs` for functions that are trained epoch by epoch."""
 
@@ -85,6 +88,9 @@ class FunctionParams(Params):
         called = resolve(function)
         form = _check_form(called, epochs, trials, trials and actions == "box")
         points = Points(space_of(space))
+        for h in points.space:
+            if len(h.values) > MOST_VALUES:
+                raise ValueError(f"{h.name} must have at most {MOST_VALUES} values, got {len(h.values)}")
         chosen = metrics_of(objective, goal, bounds)
         one_of("actions", actions, ("candidates", "box"))
         if epochs is not None and actions == "box" and not trials:
@@ -192,15 +198,16 @@ def metrics_of(
     names = (objective,) if isinstance(objective, str) else tuple(objective) if np.iterable(objective) else ()
     if not names or not all(isinstance(n, str) and n for n in names) or len(set(names)) < len(names):
         raise ValueError(f"objective must be a name or a tuple of distinct names, got {objective!r}")
-    goals = (goal,) * len(names) if isinstance(goal, str) else tuple(goal)
-    if len(goals) != len(names) or not set(goals) <= {"max", "min"}:
+    goals = (goal,) * len(names) if isinstance(goal, str) else tuple(goal) if np.iterable(goal) else ()
+    if len(goals) != len(names) or not all(g in ("max", "min") for g in goals):
         raise ValueError(f"goal must be max or min, one for all or for each of {len(names)} objectives, got {goal!r}")
     ends = bounds if isinstance(bounds, Mapping) else {} if bounds is None else dict.fromkeys(names, bounds)
     made = []
     for name, g in zip(names, goals, strict=True):
-        low, high = map(scalar, ends.get(name, (-CAP, CAP)))
+        pair = ends.get(name, (-CAP, CAP))
+        low, high = map(scalar, pair) if isinstance(pair, (tuple, list)) and len(pair) == 2 else (None, None)
         if not (_finite(low) and _finite(high) and low < high):
-            raise ValueError(f"bounds of {name} must be two finite numbers, low < high, got {low!r} and {high!r}")
+            raise ValueError(f"bounds of {name} must be two finite numbers, low < high, got {shown(pair)}")
         made.append(Metric(name, "", g, float(low), float(high), "returned by the function"))  # type: ignore[arg-type]
     for name in ends:
         one_of("name in bounds", name, names)
@@ -250,7 +257,7 @@ def count_of(candidates: Any, budget: Any, each: int = 1) -> int:
         ValueError: The number is neither None nor an int >= 2.
     """
     if candidates is None:
-        evaluations = budget / each if is_integer(budget) else 0
+        evaluations = min(budget, MOST * each) / each if is_integer(budget) else 0
         return int(min(max(FEWEST, EACH * evaluations), MOST))
     return check_int("candidates", candidates, 2, optional=True)
 

@@ -12,6 +12,7 @@ import pytest
 
 from hpo_envs.tuning import load, tune
 from hpo_envs.tuning.execution.program import Program
+from tests.helpers import rejects
 
 SPACE: dict[str, Any] = {"x": (0.0, 1.0), "kind": ["a", "b"], "depth": {"low": 1, "high": 3, "if": {"kind": ["a"]}}}
 
@@ -93,6 +94,11 @@ def test_programs_that_fail_are_failed_evaluations(body: str, said: str, tmp_pat
     function = program(tmp_path, body, memory=10**9)
     tuned = tune(function, {"x": (0.0, 1.0)}, budget=2, progress=False)
     assert all(said in e.error for e in tuned)
+
+
+@pytest.mark.parametrize("memory", [-1.0, 0, float("nan"), float("inf"), 1e39, "1G"])
+def test_limit_of_memory_that_is_none_is_refused(memory: Any) -> None:
+    rejects("memory must be None or a number of bytes from 1 to 2\\*\\*63, got", Program, sys.executable, memory=memory)
 
 
 def test_program_without_score_stops_search(tmp_path: Path) -> None:

@@ -104,6 +104,16 @@ def test_evaluation_that_takes_too_long_is_stopped() -> None:
     assert outcome.error.startswith("an evaluation must end within 0.05 s, this one did not\nTraceback")
     assert perform(job(helpers.endless, config={"x": 0.7}, seconds=5.0)).outcomes[0][1].status == "ok"
 
+    def stubborn(config: Any) -> float:
+        try:
+            time.sleep(60.0)
+        except BaseException:
+            return 0.9
+        return 0.1
+
+    assert "must end within 0.05 s" in perform(job(stubborn, seconds=0.05)).outcomes[0][1].error
+    assert perform(job(lambda config: 0.5, seconds=1e300)).outcomes[0][1].status == "ok"
+
 
 @pytest.mark.hostile
 def test_only_ctrl_c_of_the_user_interrupts() -> None:

@@ -1,5 +1,6 @@
 """The live page: it shows running evaluations, follows the record, and refuses strangers."""
 
+import hashlib
 import http.client
 import socket
 import struct
@@ -13,6 +14,7 @@ import pytest
 
 from hpo_envs.tuning import Search
 from hpo_envs.tuning.pages.live import LivePage
+from hpo_envs.tuning.record import NAME
 from tests.hpo_envs.tuning import helpers
 
 # A page may be refreshed between two commands of the driver: each is one, and is repeated where nothing is drawn yet.
@@ -94,6 +96,17 @@ def test_clients_that_disconnect_or_send_nonsense_print_nothing(
         if "process_request_thread" in thread.name:
             thread.join(30)
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.hostile
+@pytest.mark.parametrize("record", ["[" * 10**5, "[1, 2]", '{"what": "search", "space": 3}'])
+def test_forged_search_is_named_on_live_page(
+    record: str, live: LivePage, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    checksum = hashlib.sha256(record.encode()).hexdigest()[:16]
+    (folder / NAME).write_text(f"{checksum} {record}\n", encoding="ascii")
+    status, _, text = get(live)
+    assert (status, f"{NAME}, line 1: must be" in text, capsys.readouterr().err) == (500, True, "")
 
 
 @pytest.mark.hostile

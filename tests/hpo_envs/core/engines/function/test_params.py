@@ -21,7 +21,7 @@ def score(config: dict[str, Any]) -> float:
 
 
 def params(**kwargs: Any) -> FunctionParams:
-    return FunctionParams.of(score, SPACE, **kwargs)
+    return FunctionParams.of(score, kwargs.pop("space", SPACE), **kwargs)
 
 
 def test_candidates_grow_with_budget_and_keep_their_order() -> None:
@@ -67,6 +67,11 @@ def test_budget_has_unit_of_its_own() -> None:
         ({"epochs": 3}, "function must yield a score after each epoch"),
         ({"goal": "up"}, "goal must be max or min"),
         ({"goal": ("max", "min")}, "goal must be max or min"),
+        ({"goal": [[1]]}, "goal must be max or min"),
+        ({"goal": 5}, "goal must be max or min"),
+        ({"bounds": 5}, "bounds of score must be two finite numbers, low < high, got 5"),
+        ({"bounds": (0, np.ma.masked)}, "bounds of score must be two finite numbers"),
+        ({"space": {"x": [str(i) for i in range(10_001)]}}, "x must have at most 10000 values, got 10001"),
         ({"objective": ()}, "objective must be a name or a tuple of distinct names"),
         ({"bounds": (1, 0)}, "bounds of score must be two finite numbers, low < high"),
         ({"bounds": {"scor": (0, 1)}}, "name in bounds must be one of score, got 'scor', did you mean 'score'"),

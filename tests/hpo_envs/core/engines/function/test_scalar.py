@@ -62,6 +62,9 @@ def test_function_that_takes_no_dict_is_rejected_before_it_is_called() -> None:
         ({"score": 1, "loss": 2.0, "name": "x", "cost": 7.0}, "ok", {"score": 1.0, "loss": 2.0}),
         ({"score": 1, "loss": float("inf")}, "ok", {"score": 1.0}), (float("nan"), "diverged", {}),
         ({"score": float("-inf"), "loss": 1.0}, "diverged", {"loss": 1.0}), ({"accuracy": 1.0}, "failed", {}),
+        (np.ma.masked_all(3).mean(), "failed", {}), ({"score": 1, "m": np.ma.masked}, "ok", {"score": 1.0}),
+        (10**400, "failed", {}), (-1e308, "diverged", {}), ({"score": 1.0, "cost": 1e308}, "failed", {}),
+        ([10**5000], "failed", {}), ({"score": 1, "cost": 10**400}, "ok", {"score": 1.0}),
         (None, "failed", {}), ("0.5", "failed", {}), ({"score": 1.0, "cost": -1.0}, "failed", {}),
     ],
 )  # fmt: skip
@@ -85,9 +88,16 @@ def test_several_objectives_need_names() -> None:
 
 
 def test_function_may_change_its_configuration() -> None:
-    given = {"x": 1.0}
-    call(lambda config: config.pop("x"), given, ("score",))
-    assert given == {"x": 1.0}
+    given: dict[str, Any] = {"x": 1.0, "layers": [[64], {"size": {32}}]}
+
+    def changed(config: dict[str, Any]) -> float:
+        config["layers"][0].append(10)
+        config["layers"][1]["size"].add(10)
+        return float(config.pop("x"))
+
+    call(changed, given, ("score",))
+    PausableTraining(lambda config: iter([changed(config)]), given, ("score",)).until(1)
+    assert given == {"x": 1.0, "layers": [[64], {"size": {32}}]}
 
 
 def test_a_generator_is_paused_and_resumed() -> None:
