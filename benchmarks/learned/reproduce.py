@@ -1,4 +1,4 @@
-"""`hpo-envs reproduce learned`: agents trained on tables of other languages, and others, on each usable table."""
+"""`hpo-envs reproduce learned`: agents trained on other languages, and their rivals, on each usable table."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -62,7 +62,7 @@ PAIRS = (
 
 
 def overall(found: Mapping[tuple[str, str], Floats]) -> list[dict[str, str]]:
-    """Mean differences of `PAIRS` on the tables of each family and of both, with intervals as in `docs/statistics.md`.
+    """Return mean differences of the `PAIRS` found, by family and overall, with intervals as in `docs/statistics.md`.
 
     `found` has the (2, seeds) regrets by id and method.
     """
@@ -82,13 +82,13 @@ def overall(found: Mapping[tuple[str, str], Floats]) -> list[dict[str, str]]:
 
 
 def agents(r: Reproduction) -> None:
-    """Results of the agent `learned` and of others with the same source tasks."""
+    """Measure `learned` and other agents with the same source tasks, and write the results."""
     methods = {m: (agent, {"transfer": "family", **given}) for m, (agent, given) in METHODS.items()}
     _run("agents", methods, TRIALS, r)
 
 
 def policy(r: Reproduction) -> None:
-    """Results of `learned-policy` and of its components."""
+    """Measure `learned-policy`, its components and other agents, and write the results."""
     _run("policies", POLICIES, 2 * TRIALS, r)
 
 
@@ -99,7 +99,7 @@ def _run(name: str, methods: Mapping[str, tuple[str, dict[str, Any]]], trials: i
 
 
 def every_id() -> list[str]:
-    """The usable ids of both families."""
+    """Return the usable ids of both families."""
     return [i for f in tasks.FAMILIES for i in tasks.ids(f)]
 
 

@@ -228,7 +228,7 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
         """Start fresh episodes at `index` (k,) with `keys` (k,); return their info as (k,) arrays."""
 
     def _said(self, index: npt.NDArray[np.intp]) -> Info:
-        """Information on the tables of the episodes at `index`, for the info of `reset`."""
+        """Return information on the tables of the episodes at `index`, for the info of `reset`."""
         tables = self._table_index[index]
         return {name: values.take(tables, axis=0) for name, values in self._provenance.items()}
 
@@ -322,7 +322,7 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
         )  # fmt: skip
 
     def answer(self, actions: Any) -> tuple[Any, npt.NDArray[np.bool_], Info]:
-        """Return the results of `step` as if no episode had ended, without observations, to replay evaluations.
+        """Advance all episodes as `step` does, but without autoreset or observations, to replay evaluations.
 
         Returns:
             Rewards, terminated and info as in `_advance`.

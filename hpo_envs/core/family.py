@@ -66,7 +66,7 @@ class Distribution(NamedTuple):
         return (self.ids.format(label), {}) if not self.argument else (self.ids, {self.argument: (label,)})
 
     def part(self, held_out: tuple[str, ...]) -> tuple[IdArguments, ...]:
-        """Ids and arguments of the tasks of the given languages or task groups, in the order of `held_out`."""
+        """Return ids and arguments of the tasks of these languages or task groups, in the order of the distribution."""
         return tuple(self.task(label) for label, of in self.held_out.items() if of in held_out)
 
 
@@ -127,7 +127,7 @@ HEADINGS = (
 
 
 def complete(page: str, engine: str) -> str:
-    """A family's page, with the engine's text appended to each section.
+    """Return a family's page, with the engine's text appended to each section.
 
     Arguments of the engine that the family's page also documents are left out.
     """

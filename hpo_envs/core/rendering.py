@@ -39,13 +39,13 @@ class Watch:
         self.records = [EpisodeRecord(episode) for episode in episodes]
 
     def reset(self, **kwargs: Any) -> Any:
-        """Reset the environment; each started episode gets a new record. In mode `human`, print it."""
+        """Reset the environment; each started episode gets a new record. In mode `human`, print the first one."""
         out = self._reset(self.env, **kwargs)
         self._note(None, None, out[1])
         return out
 
     def step(self, action: Any) -> Any:
-        """Step the environment and record the result; in mode `human`, print the episode."""
+        """Step the environment and record the result; in mode `human`, print the first episode."""
         out = self._step(self.env, action)
         self._note(action, out[1], out[4])
         return out

@@ -11,10 +11,10 @@ from hpo_envs.wrappers.forms import Rule, ScalarForm, space_of
 
 
 def table_of(env: Any) -> Any:
-    """The table of an environment with a row per action.
+    """Return the (first) table of an environment whose actions are its rows.
 
     Raises:
-        ValueError: Actions are not rows with features, or episodes shuffle or subsample them.
+        ValueError: Actions are not rows of a table with features, or episodes shuffle or subsample the rows.
     """
     base = env.unwrapped
     by_row = isinstance(space_of(env, "action"), Discrete) and kind_of(env) == "rows"
@@ -33,7 +33,7 @@ class NearestFeatures(Rule):
         self.action_space = Box(-1.0, 1.0, (self._features.shape[1],), np.float32)
 
     def actions(self, given: Any) -> tuple[npt.NDArray[np.int64], dict[str, npt.NDArray[Any]]]:
-        """Return the nearest rows in Euclidean distance, the first one on ties; numbers beyond a bound are clipped."""
+        """Return the rows nearest to the clipped actions (Euclidean; ties: the first), and (n,) flags `clipped`."""
         points, clipped = check_box(given, (self._n, self._features.shape[1]), "actions")
         x = (points + 1.0) / 2.0
         # Row by row in the same order of summation, so that a batch says what single actions say.
@@ -48,6 +48,10 @@ class ContinuousAction(ScalarForm):
     """Wrapper with actions in [-1, 1]^d: the row with the nearest features is evaluated, and is in `info["config"]`.
 
     A number beyond a bound is set to the bound, and `info["clipped"]` is True.
+
+    Raises:
+        ValueError: The environment does not have a row with features per action, its episodes shuffle or subsample the
+            rows, or an action is not d numbers without NaN.
     """
 
     rule_class = NearestFeatures

@@ -11,7 +11,7 @@ from hpo_envs.wrappers.forms import Change, Rule, ScalarForm, space_of
 
 
 class Flat(Rule):
-    """Rule of `FlattenAction`."""
+    """Rule of `FlattenAction`: an index of a combination stands for its parts."""
 
     def __init__(self, env: Any, n: int) -> None:
         parts = space_of(env, "action")
@@ -22,7 +22,7 @@ class Flat(Rule):
         self.action_space = Discrete(self._count)
 
     def actions(self, given: Any) -> tuple[npt.NDArray[np.int64], dict[str, npt.NDArray[Any]]]:
-        """Return the parts of each action."""
+        """Return the (n, parts) parts of each action."""
         checked = check_ints(given, (self._n,), self._count)
         return np.stack(np.unravel_index(checked, self._sizes), axis=-1).astype(np.int64), {}
 
@@ -42,6 +42,9 @@ class FlattenAction(ScalarForm):
 
     For methods that support only a single discrete action, on ids whose actions are a row and a checkpoint, values of a
     grid, or batches of arms. A combination is masked out if any of its parts is.
+
+    Raises:
+        ValueError: The environment's actions are not a flat `MultiDiscrete`, or an action is outside the space.
     """
 
     rule_class = Flat

@@ -86,13 +86,13 @@ def unchanged(mask: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def space_of(env: Any, kind: str) -> gym.Space[Any]:
-    """The `action` or `observation` space of one episode of a scalar or vectorized environment."""
+    """Return the `action` or `observation` space of one episode of a scalar or vectorized environment."""
     space: gym.Space[Any] = getattr(env, f"single_{kind}_space" if hasattr(env, "num_envs") else f"{kind}_space")
     return space
 
 
 def _masks_of(env: Any) -> Callable[[], npt.NDArray[Any]]:
-    """`action_masks` of the environment or its outermost wrapper that has it, else an AttributeError."""
+    """Return `action_masks` of the outermost layer that defines it; AttributeError if there is none."""
     while "action_masks" not in dir(env):
         env = env.env
     return env.action_masks  # type: ignore[no-any-return]
@@ -104,7 +104,7 @@ class ScalarForm(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     rule_class: ClassVar[type[Rule]]
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Set the signature to that of the rule."""
+        """Set the signature of the class to that of the rule, without the number of episodes."""
         super().__init_subclass__(**kwargs)
         cls.__signature__ = _signature(cls.rule_class)  # type: ignore[attr-defined]
 
@@ -122,7 +122,7 @@ class ScalarForm(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         return self._observed(observation, True), self._masked(info)
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
-        """Perform one evaluation."""
+        """Step the environment, with the rule applied to the action and to the results."""
         noted: dict[str, Any] = {}
         if self.rule.action_space is not None:
             meant, noted = self.rule.actions([unmasked(action)])
@@ -137,12 +137,16 @@ class ScalarForm(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         return self._observed(observation, False), reward, terminated, truncated, info
 
     def get_wrapper_attr(self, name: str) -> Any:
-        """Return an attribute; masks of inner wrappers are not passed on, because their actions may differ."""
+        """Return an attribute of any layer; `action_masks` only of this one, because actions of others may differ."""
         return self.action_masks if name == "action_masks" else super().get_wrapper_attr(name)
 
     @property
     def action_masks(self) -> Callable[[], Any]:
-        """`action_masks()` for this wrapper's actions, if masks are useful."""
+        """`action_masks()` returns the (k,) mask of this wrapper's actions.
+
+        Raises:
+            AttributeError: The environment or the wrapper has no useful mask, so `hasattr` is False.
+        """
         masks, change = _masks_of(self.env), _useful(self.rule)
         return lambda: change(masks()[None])[0]
 
@@ -185,7 +189,7 @@ class VectorForm(VectorWrapper):
         return self._begin(fresh, observation, info, observation), self._masked(info)
 
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
-        """Perform one evaluation in every environment."""
+        """Step every environment, with the rule applied to actions and results; ended episodes restart by autoreset."""
         rule, fresh = self.rule, self._ended
         noted: dict[str, npt.NDArray[Any]] = {}
         if rule.action_space is not None:
@@ -212,7 +216,11 @@ class VectorForm(VectorWrapper):
 
     @property
     def action_masks(self) -> Callable[[], Any]:
-        """`action_masks()` for this wrapper's actions, if masks are useful."""
+        """`action_masks()` returns the (num_envs, k) masks of this wrapper's actions.
+
+        Raises:
+            AttributeError: The environments or the wrapper have no useful mask, so `hasattr` is False.
+        """
         masks, change = _masks_of(self.env), _useful(self.rule)
         return lambda: change(masks())
 
@@ -226,7 +234,7 @@ class VectorForm(VectorWrapper):
         return rule.reward(np.asarray(reward, dtype=np.float64), cost, evaluated)
 
     def _begin(self, fresh: Flags, observation: Any, info: dict[str, Any], shown: Any) -> Any:
-        """Start episodes; return the observations of all, or `shown` if none starts."""
+        """Start episodes; return all observations, or `shown` if none starts or the rule changes no observations."""
         if not fresh.any():
             return shown
         index: EpisodeIndices = ALL if fresh.all() else fresh.nonzero()[0]
@@ -236,7 +244,7 @@ class VectorForm(VectorWrapper):
         return shown if self.rule.observation_space is None else self.rule.observe(observation, index, True)
 
     def _continue(self, continuing: Flags, observation: Any, info: dict[str, Any]) -> Any:
-        """Add observations of continuing episodes and the last ones of episodes that ended now; return those of all."""
+        """Pass observations of continuing episodes, last ones included, to the rule; return all; set `final_obs`."""
         if self.rule.observation_space is None or not continuing.any():
             return observation
         ended = np.flatnonzero(info["_final_obs"]).tolist() if "final_obs" in info else []
@@ -258,7 +266,7 @@ class VectorForm(VectorWrapper):
 
 @functools.cache
 def vectorized(scalar: type[ScalarForm]) -> type[VectorForm]:
-    """The vectorized form of a wrapper, of the same name."""
+    """Return the vectorized form of a wrapper, a class of the same name."""
     members = {
         "__module__": "hpo_envs.wrappers.vector",
         "__doc__": f"`hpo_envs.wrappers.{scalar.__name__}` of vectorized environments.",

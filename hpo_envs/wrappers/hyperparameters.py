@@ -48,7 +48,11 @@ class NearestValues(Rule):
 class HyperparameterAction(ScalarForm):
     """Wrapper with one index per hyperparameter, into its values in the table, as action: the nearest row is evaluated.
 
-    A combination that is in the table is evaluated itself.
+    A combination that is in the table selects its own row.
+
+    Raises:
+        ValueError: The environment does not fit `ContinuousAction`, its table has no hyperparameters or more than 10^6
+            combinations, or an action is not one index within bounds per hyperparameter.
     """
 
     rule_class = NearestValues

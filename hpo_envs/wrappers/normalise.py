@@ -11,7 +11,7 @@ from hpo_envs.wrappers.forms import EpisodeIndices, Flags, RewardRule, ScalarFor
 
 
 class Normalised(RewardRule):
-    """Rule of `NormalisedReward`."""
+    """Rule of `NormalisedReward`: rewards on the scale of each episode's table; 0 without an evaluation."""
 
     def __init__(self, env: Any, n: int) -> None:
         self.scales = scales_of(env)
@@ -28,7 +28,7 @@ class Normalised(RewardRule):
 
 
 class Regret(Normalised):
-    """Rule of `RegretReward`."""
+    """Rule of `RegretReward`: the best reward so far minus the table's best; 0 without an evaluation."""
 
     def __init__(self, env: Any, n: int) -> None:
         super().__init__(env, n)
@@ -46,10 +46,10 @@ class Regret(Normalised):
 
 
 def scales_of(env: Any) -> dict[str, tuple[float, float]]:
-    """Lowest and highest reward of a row, averaged over repeats, in each table of a look-up environment, by name.
+    """Return the lowest and highest mean reward of a row over repeats in each table of a look-up environment, by name.
 
     Raises:
-        ValueError: The environment has no finite table of rewards, or a vector reward.
+        ValueError: The environment does not look one objective up in finite tables.
     """
     base = env.unwrapped
     if kind_of(env) not in ("rows", "grid") or len(base.objectives) != 1:
@@ -67,13 +67,23 @@ def scales_of(env: Any) -> dict[str, tuple[float, float]]:
 class NormalisedReward(ScalarForm):
     """Wrapper whose reward is the position between the worst (0) and the best (1) row of the episode's table.
 
-    For training and plots: the scale is computed from the table, which is unknown in applications.
+    Rows are ranked by their mean over repeats, so single runs may be outside [0, 1]. For training and plots: the scale
+    is computed from the table, which is unknown in applications.
+
+    Raises:
+        ValueError: The environment does not look one objective up in finite tables.
     """
 
     rule_class = Normalised
 
 
 class RegretReward(ScalarForm):
-    """Wrapper whose reward is the negative simple regret; for training only, because it uses the table's optimum."""
+    """Wrapper whose reward is the negative simple regret; for training only, because it uses the table's optimum.
+
+    The optimum is the best row's mean over repeats, so a lucky run can have a positive reward.
+
+    Raises:
+        ValueError: The environment does not look one objective up in finite tables.
+    """
 
     rule_class = Regret

@@ -8,7 +8,7 @@ from hpo_envs.tables.table import LOST, Table
 
 
 def filled(t: Table, objective: int) -> tuple[Floats, npt.NDArray[np.int64]]:
-    """(rows, repeats, levels, metrics) values without NaN, and (rows * repeats,) index of each run's last checkpoint.
+    """Return (rows, repeats, levels, metrics) values without NaN, and (rows * repeats,) last checkpoint of each run.
 
     A run that diverged or failed ends one checkpoint after its last value of the metric `objective`, with the worst
     value of every metric; other runs keep their last values. A metric without any value has its worst one.

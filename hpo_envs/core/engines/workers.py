@@ -46,7 +46,7 @@ class Workers:
         self.submitted += 1
 
     def next(self) -> tuple[Any, ...]:
-        """Return the job that finishes next, and advance the clock to it."""
+        """Remove and return the job that finishes next, and advance the clock to its end."""
         self.clock, _, job = heapq.heappop(self._jobs)
         return job
 
@@ -92,13 +92,13 @@ class VectorWorkers:
         self.submitted[i] += 1
 
     def next(self, closed: npt.NDArray[np.bool_]) -> tuple[npt.NDArray[np.intp], Ints, Floats]:
-        """Return the jobs that finish next in the episodes that have no idle worker or are closed.
+        """Remove and return the next job to finish of each episode that has no idle worker, or is closed but has jobs.
 
         Args:
             closed: (n,) whether nothing more may be submitted.
 
         Returns:
-            (m,) the episodes, their (m, width) jobs and (m,) durations.
+            (m,) indices of these episodes, their (m, width) jobs and (m,) durations; their clocks advance.
         """
         busy = np.isfinite(self._finish)
         i = np.flatnonzero(busy.any(axis=1) & (closed | busy.all(axis=1)))

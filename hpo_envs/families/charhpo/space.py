@@ -57,7 +57,7 @@ class Sweeps(BoxFunction):
         """Indices of the tasks that match the `options` of `reset`.
 
         Raises:
-            ValueError: There are none.
+            ValueError: There are none, or a value is unknown.
         """
         wanted = {k: v for k, v in (options or {}).items() if k in CALLED[0]}
         left = np.isin(self.numbers, matching(wanted, "options")).nonzero()[0]

@@ -47,7 +47,7 @@ class WordTrainer:
         self.__qualname__ = f"charmini-{language}-{architecture}-{seed}"
 
     def __call__(self, config: Mapping[str, Any]) -> dict[str, Any]:
-        """Train a configuration; return its metrics (NaN if it diverged) and `cost`."""
+        """Train a configuration; return its metrics, `cost` and `seconds`; if it diverged, NaN metrics and `cost`."""
         return self._measured(config, self._epochs, None)
 
     def _measured(self, config: Mapping[str, Any], epochs: int, folder: Path | None) -> dict[str, Any]:

@@ -39,7 +39,7 @@ def scores(language: str, counts: Floats, losses: Floats) -> Floats:
 
 
 def suite(language: str) -> Suite:
-    """The tables of a language, which are measured together."""
+    """Return the suite of the tables of a language, which are measured together."""
     return Suite(
         name=f"CharMini-{language}", rows=ROWS, packing=packing(language), train=train,
         scores=functools.partial(scores, language), judged=2,

@@ -20,7 +20,7 @@ from hpo_envs.tables.table import Table
 
 
 class MetricTuning(BoxFunction):
-    """Agreement of hLEPOR with the human scores of a corpus, as a function of its parameters.
+    """Objective function: agreement of hLEPOR with the human scores of a corpus, for given parameters of hLEPOR.
 
     Args:
         table: Table whose rows are segments.
@@ -52,7 +52,7 @@ class MetricTuning(BoxFunction):
         return self.box.action(parameters.vector()).astype(np.float32)
 
     def columns(self, raw: Floats) -> dict[str, npt.NDArray[Any]]:
-        """Values of settings (n, 6) by name."""
+        """Return the values of (n, 6) settings by name; `n` is int64."""
         columns = super().columns(raw)
         return columns | {"n": columns["n"].astype(np.int64)}
 

@@ -103,7 +103,7 @@ class BanditEnv(HPOEnv):
         return shown.copy(), reward, terminated, False, info
 
     def _schedule(self, arm: int) -> tuple[int | None, Info]:
-        """Submit an evaluation; return the arm whose evaluation completes now, if any, and info entries."""
+        """Submit an evaluation within the budget; return the arm that completes now, or None, and entries of `info`."""
         workers = self._workers
         if workers.submitted < self.budget:
             workers.submit(

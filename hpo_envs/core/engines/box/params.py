@@ -69,7 +69,7 @@ class BoxFunction(abc.ABC):
         return np.arange(len(self.tables))
 
     def config(self, task: int, raw: Sequence[float]) -> dict[str, Any]:
-        """Natural values of a configuration from its d raw values, as NumPy scalars."""
+        """Return the natural values of a configuration from its d raw values, by name; numbers are NumPy scalars."""
         return {name: of(value) for (name, of), value in zip(self._naturals[task], raw, strict=True)}
 
     @functools.cached_property
@@ -78,7 +78,7 @@ class BoxFunction(abc.ABC):
         return [[(h.name, _natural(h)) for h in space] for space in self.spaces]
 
     def columns(self, raw: Floats) -> dict[str, npt.NDArray[Any]]:
-        """Natural values of (n, d) raw configurations by name, choices as objects."""
+        """Return the natural values of (n, d) raw configurations by name, choices as objects."""
         return self._columns(raw)
 
     @functools.cached_property
@@ -145,7 +145,7 @@ class BoxParams(Params):
         )  # fmt: skip
 
     def evaluate(self, tasks: Ints, actions: Floats) -> tuple[Floats, Floats, Evaluations]:
-        """Rewards (n, m), costs (n,) and `Evaluations` of (n, d) actions, each on its task (n,)."""
+        """Return rewards (n, m), costs (n,) and `Evaluations` of (n, d) actions, each on its task (n,)."""
         answer = self.function.evaluate(tasks, actions)
         rewards = np.array([answer.metrics[name] for name in self.objectives]).T * self.signs
         return rewards, np.ones(len(rewards)) if self.cost is None else answer.metrics[self.cost].copy(), answer

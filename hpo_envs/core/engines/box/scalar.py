@@ -65,7 +65,7 @@ class BoxEnv(HPOEnv):
         """Evaluate one configuration; coordinates beyond a bound are clipped to it.
 
         Raises:
-            ValueError: The action has another shape, or contains a NaN.
+            ValueError: The action is not d numbers without NaN.
             ResetNeeded: No episode is running.
         """
         p = self.params

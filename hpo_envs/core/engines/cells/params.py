@@ -138,7 +138,7 @@ class CellParams(Params):
         return out
 
     def reward(self, report: Report) -> list[float]:
-        """The m rewards of a scored cell."""
+        """Return the m rewards of a scored cell."""
         return [m.sign * float(report.metrics[m.name]) for m in self.rewarded]
 
     @functools.cached_property
@@ -156,7 +156,7 @@ class CellParams(Params):
         return Report(zeros, np.zeros(self.scorer.epochs), "ok", "none", dict.fromkeys(self.scorer.extra, 0.0), 0.0)
 
     def info(self, report: Report, name: str, finished: bool) -> Info:
-        """Info of a step with this report on the cell with this canonical key."""
+        """Return the info of a step with a report and the canonical key of the cell, empty if there is none."""
         metrics, extra = report.metrics, report.extra
         info = {
             "metrics": {n: np.float64(metrics[n]) for n in self.shown},
@@ -171,7 +171,7 @@ class CellParams(Params):
 
 
 def mutate_actions(actions: Any, rng: np.random.Generator) -> npt.NDArray[np.int64]:
-    """A mutated cell as (steps, 4) actions, in order.
+    """Return a mutated cell as (steps, 4) actions, in order.
 
     Args:
         actions: The parent in the same form; None for a random cell.

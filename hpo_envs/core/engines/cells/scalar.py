@@ -62,7 +62,7 @@ class CellEpisode(Episode):
         return np.asarray(MASKS[len(self.nodes)].copy())
 
     def step(self, checked: list[int]) -> Step:
-        """Add a node, or complete the cell."""
+        """Add a node, or complete the cell; an illegal move completes it as invalid."""
         p, name, finished = self._p, "", True
         try:
             if checked[0] == END:

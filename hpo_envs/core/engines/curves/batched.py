@@ -88,7 +88,7 @@ class CurvesVectorEnv(HPOVectorEnv):
         return rewards, ~self._open & ~workers.busy, info
 
     def _submit(self, i: Any, indices: Any, rows: Any, levels: Any) -> tuple[Any, Any, Any]:
-        """`CurvesEnv._submit` for the environments at `i`: first cells of the runs, levels reached, costs."""
+        """Submit as `CurvesEnv._submit` in the episodes at `i`; return first cells of runs, levels reached, costs."""
         p, whole = self.params, len(self.params.levels)
         runs = rows
         if p.repeats > 1:
@@ -123,7 +123,7 @@ class CurvesVectorEnv(HPOVectorEnv):
         self._lowest[i] = (trained == floor[:, None]).sum(axis=1)
 
     def _complete(self, i: Any, rows: Any, base: Any, levels: Any, reached: Any, cost: Floats) -> tuple[Any, Info]:
-        """`CurvesEnv._complete` for the environments at `i`; writes their observations."""
+        """Complete trainings, as `CurvesEnv._complete`, in the episodes at `i`; write observations, return the rest."""
         p, at, m = self.params, self.params.cost_at, len(self.params.low)
         rewards, shares, info = p.answer(rows, base + levels)
         peak = p.peaks.take(base + reached, axis=0)
@@ -157,7 +157,7 @@ class CurvesVectorEnv(HPOVectorEnv):
 
     @property
     def best_held_out(self) -> dict[str, Floats]:
-        """(num_envs,) held-out metrics of the best of each episode, by name; NaN before the first evaluation."""
+        """(num_envs,) held-out metrics at each episode's best first objective, by name; NaN before any evaluation."""
         found = self.params.peak_hidden[np.maximum(self._best_cell, 0)]
         found = np.where(self._best_cell[:, None] < 0, np.nan, found)
         return {name: found[:, j] for j, name in enumerate(self.params.held_out)}

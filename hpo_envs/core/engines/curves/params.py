@@ -150,7 +150,7 @@ class CurveParams(Params):
         return int(self.templates.shape[1] - 2 - len(self.rewarded))
 
     def answer(self, rows: npt.NDArray[np.int64], cells: npt.NDArray[np.int64]) -> tuple[Floats, Floats, Info]:
-        """Rewards (k, m), fractions of a full training (k,) and `info` without costs of (k,) cells of (k,) rows."""
+        """Return rewards (k, m), fractions of a full training (k,) and costless `info` of (k,) cells of (k,) rows."""
         found, t, m = self.answers.take(cells, axis=0), self.table, len(self.rewarded)
         codes = self.status.take(cells).astype(np.int64)
         metrics = {name: found[:, m + 1 + j] for j, name in enumerate((*self.shown, *self.held_out))}

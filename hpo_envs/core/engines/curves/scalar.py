@@ -144,7 +144,7 @@ class CurvesEnv(HPOEnv):
         return self._last.copy(), {**provenance_info(self.tables), "action_mask": self._mask.copy()}
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, Info]:
-        """Train a row up to a checkpoint; with several workers, submit the training to an idle one.
+        """Train a row up to a checkpoint; with several workers, submit it, and return a result if all are busy.
 
         Raises:
             ValueError: The action is outside the space.
@@ -309,7 +309,7 @@ class CurvesEnv(HPOEnv):
         return dict(zip(self.params.held_out, self.params.peak_hidden[self._best_cell].tolist(), strict=True))
 
     def curve(self, row: int) -> dict[str, Floats]:
-        """The metrics that agents see at every checkpoint that a row of the table has reached in this episode.
+        """Return the metrics that agents see, at every checkpoint that a row of the table has reached in this episode.
 
         Raises:
             ValueError: The row was not trained.

@@ -138,7 +138,7 @@ def timed(work: Callable[[], Any], objectives: tuple[str, ...]) -> Outcome:
 
 
 def read(returned: Any, objectives: tuple[str, ...], seconds: float) -> Outcome:
-    """Outcome of a call from what it returned: a number, or a mapping of names to numbers and other values."""
+    """Return the outcome of a call that returned a number, or a mapping of names to numbers and other values."""
     given = returned if isinstance(returned, Mapping) else {objectives[0]: returned}
     plain = {str(k): scalar(v) for k, v in given.items()}
     numbers = {k: float(v) for k, v in plain.items() if isinstance(v, bool) or is_number(v)}

@@ -52,7 +52,7 @@ class FunctionEpisode(Episode):
         return np.concatenate([left, np.ones(epochs, bool)]).astype(np.int8)
 
     def step(self, checked: tuple[Any, Info]) -> Step:
-        """Evaluate one configuration."""
+        """Evaluate one configuration, or train a candidate up to a checkpoint."""
         action, noted = checked
         p = self._p
         raw = p.stored(action)

@@ -50,7 +50,7 @@ class ThreadedIterator:
         return value
 
     def close(self) -> None:
-        """End the iterator, as `close` of a generator does, and its thread."""
+        """End the iterator, as `close` of a generator does, and its thread; wait for it for at most a second."""
         self._finalise()
         self._thread.join(1.0)
 

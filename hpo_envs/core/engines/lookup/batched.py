@@ -87,7 +87,7 @@ class LookupVectorEnv(HPOVectorEnv):
         return rewards, terminated, info
 
     def _draw(self, actions: npt.NDArray[np.int64], at: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """The cells of the next repeat of each row; see `LookupEnv._draw`."""
+        """Return (n,) cells of the next repeat of each row, and count them; see `LookupEnv._draw`."""
         flat, seen = self._pulls.reshape(-1), self._action_starts + actions
         k = flat.take(seen)
         flat[seen] = k + 1

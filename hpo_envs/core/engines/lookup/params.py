@@ -111,7 +111,7 @@ class LookupParams(Params):
         return self.actions * self.max_repeats
 
     def answer(self, cells: npt.NDArray[np.int64]) -> tuple[Floats, Info]:
-        """Rewards, (k,) or (k, m), and info of (k,) cells."""
+        """Return the rewards, (k,) or (k, m), and the info of (k,) cells."""
         found, m = self.answers.take(cells, axis=0), len(self.rewarded)
         codes = np.zeros(len(cells), np.int64) if self._statuses.itemsize == 8 else self.status.take(cells)
         metrics = {name: found[:, j] for name, j in self._shown}

@@ -25,7 +25,7 @@ class RowAnswer:
         cost: Cost in the unit of the environment.
         observation: Template of the observation.
         info: Template of the info.
-        dicts: The dicts in `info`, which are copied for each step, by name.
+        dicts: (name, dict) of the dicts in `info`, which are copied for each step.
     """
 
     reward: Any
@@ -165,7 +165,7 @@ class LookupEnv(HPOEnv):
         return self.table.config(int(self.rows[self._index_of(action)]))
 
     def _draw(self, at: int) -> int:
-        """The cell of the next repeat of a row; hash(key, row, k) draws that of the k-th evaluation in an episode."""
+        """Return the cell of the next repeat of a row and count it; hash(key, row, k) draws repeat k of an episode."""
         k = self._pulls.get(at, 0)
         self._pulls[at] = k + 1
         bits = draws.mix(draws.mix(self._key, 1 + at), k)

@@ -21,9 +21,9 @@ class Graph:
 
     Attributes:
         cell: The cell.
-        linears: Nodes with weights.
-        at_once: Vectors independent of hidden states: `x`, and nodes that are computed for all steps at once.
-        stepwise: The other nodes.
+        linears: Indices of the nodes with weights.
+        at_once: Indices of the vectors independent of hidden states: `x`, and nodes computed for all steps at once.
+        stepwise: Indices of the other nodes, which are computed step by step.
     """
 
     def __init__(self, cell: Cell) -> None:
@@ -36,12 +36,12 @@ class Graph:
         self.stepwise = [j for j in range(len(cell.nodes)) if cell.first + j not in self.at_once]
 
     def vectors(self, x: Tensor, nodes: Sequence[Tensor], streams: int) -> list[Tensor]:
-        """(steps x streams, size) views of all vectors: `x`, previous states, `nodes` without their initial step."""
+        """Return (steps x streams, size) views of `x`, the previous states, and `nodes` without the initial step."""
         states = [nodes[k - self.cell.first][:-streams] for k in self.cell.outputs]
         return [x, *states, *(node[streams:] for node in nodes)]
 
     def inputs(self, j: int, weights: Sequence[Any], at_once: bool) -> Iterator[tuple[int, Any]]:
-        """The inputs of a node that are independent of hidden states, or the others, with their `weights`."""
+        """Yield (vector, weight) of the inputs of node `j` that are in `at_once`, or else of those that are not."""
         for k, weight in zip(self.cell.nodes[j][1], weights, strict=True):
             if (k in self.at_once) == at_once:
                 yield k, weight
@@ -96,7 +96,7 @@ class Unrolled(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *outputs: Tensor) -> Any:
-        """Return the derivatives with respect to inputs and weights."""
+        """Return the derivatives with respect to `x` and the weights; None for the graph and the states."""
         graph, vectors, streams = ctx.graph, ctx.vectors, ctx.streams
         cell, first = graph.cell, graph.cell.first
         x = torch.zeros_like(vectors[0])
@@ -135,7 +135,7 @@ class Unrolled(torch.autograd.Function):
 
 
 def _apply(op: int, a: list[Tensor], out: Tensor) -> None:
-    """Apply an operation without weights."""
+    """Apply an operation without weights to the inputs `a`, and write the result to `out`."""
     if op == _TANH:
         torch.tanh(a[0], out=out)
     elif op == _SIGM:

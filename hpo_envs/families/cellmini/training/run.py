@@ -115,7 +115,7 @@ class CellTraining(record.ResumableTraining):
 
 
 def stretches(part: Ints) -> Iterator[tuple[Ints, Ints]]:
-    """(up to STEPS, STREAMS) characters and the next ones, of consecutive streams of the text."""
+    """Yield (up to STEPS, STREAMS) characters and their successors, segment by segment; streams divide the text."""
     length = (len(part) - 1) // STREAMS
     inputs, targets = (part[at : at + length * STREAMS].reshape(STREAMS, length).T for at in (0, 1))
     for first in range(0, length, STEPS):

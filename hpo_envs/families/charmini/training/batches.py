@@ -29,7 +29,7 @@ class Sizes(NamedTuple):
 
     @property
     def symbols(self) -> int:
-        """Number of phonemes and the boundary."""
+        """Number of output symbols: the phonemes and the boundary."""
         return self.phonemes + 1
 
 
@@ -74,7 +74,7 @@ def corpus(language: str) -> Corpus:
 
 
 def encoded(parts: Mapping[str, SymbolPairs], letters: Sequence[str], sounds: Sequence[str]) -> Corpus:
-    """Encode words.
+    """Return words and pronunciations as arrays of indices.
 
     Args:
         parts: Entries of each part.
@@ -111,7 +111,7 @@ class Packed:
         lengths: (n,) lengths, at least 1.
 
     Attributes:
-        order: (n,) the sequences, longest first; `words` and `place` use this order.
+        order: (n,) the sequences, longest first; `words`, `place` and `inside` use this order.
         sizes: Numbers of sequences with a first, second, ... symbol.
         words: (symbols,) sequence of each packed symbol.
         steps: (symbols,) position of each packed symbol in its sequence.
@@ -136,7 +136,7 @@ class Packed:
 
 
 def distances(a: Ints, b: Ints, boundary: int) -> Ints:
-    """(n,) edit distances between rows that are padded with the boundary.
+    """Return (n,) edit distances between rows that are padded with the boundary.
 
     Args:
         a: (n, i) symbols.

@@ -11,7 +11,7 @@ from torch import Tensor
 from hpo_envs.tables import draws
 
 Shapes = Mapping[str, tuple[tuple[int, ...], float]]
-"""Name of each parameter -> its shape and the bound of its initial values; 0 for biases, -1 for gains."""
+"""Name of each parameter -> its shape and the bound of its initial values; 0: zeros (biases); -1: ones (gains)."""
 
 
 def bound(inputs: int, outputs: int) -> float:
@@ -40,7 +40,7 @@ class ParameterArray:
         }
 
     def gradient(self, loss: Tensor) -> npt.NDArray[np.float64]:
-        """(parameters,) derivatives of a loss."""
+        """Return (parameters,) derivatives of a loss."""
         parts = torch.autograd.grad(loss, list(self.views.values()))
         return np.concatenate([part.numpy().ravel() for part in parts])
 
@@ -64,7 +64,7 @@ class Dropout:
         self._limit, self._key, self._calls = round(share * 2**16), key, 0
 
     def __call__(self, x: Tensor) -> Tensor:
-        """Drop numbers of a tensor and scale the others."""
+        """Drop numbers of a tensor and scale the others; return it unchanged without a key or if `share` is 0."""
         if self._key is None or not self._limit:
             return x
         key = np.array([draws.mix(self._key, self._calls)], np.uint64)
@@ -82,7 +82,7 @@ class PackedLSTM(torch.autograd.Function):
     def forward(
         ctx: Any, x: Tensor, start: Tensor | None, wx: Tensor, wh: Tensor, bias: Tensor, sizes: list[int]
     ) -> Tensor:
-        """Hidden states of all steps.
+        """Return the hidden states of all steps.
 
         Args:
             ctx: Context of autograd.

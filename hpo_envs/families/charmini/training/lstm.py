@@ -25,7 +25,7 @@ class AttentiveLSTM:
         self._embedding = config["embedding_size"]
 
     def shapes(self) -> Shapes:
-        """Shape and initial bound of each parameter, see `Shapes`."""
+        """Return the shape and initial bound of each parameter, see `Shapes`."""
         width, size, symbols = self._width, self._embedding, self._sizes.symbols
         shapes: dict[str, tuple[tuple[int, ...], float]] = {
             "letters": ((self._sizes.letters, size), 3.0**0.5),
@@ -44,7 +44,7 @@ class AttentiveLSTM:
         return shapes
 
     def encode(self, p: Mapping[str, Tensor], words: PaddedWords, drop: Dropout) -> tuple[Packed, Tensor, Tensor]:
-        """The packed letters, their (symbols, width) states, and the (words, width) last states, longest word first."""
+        """Return the packed letters, (symbols, width) states, and (words, width) last states, longest word first."""
         packed = Packed(words.spelled)
         mirror = torch.from_numpy(packed.mirror)
         ends = mirror[: len(words)]
@@ -59,7 +59,7 @@ class AttentiveLSTM:
     def logits(
         self, p: Mapping[str, Tensor], words: PaddedWords, spoken: Packed, inputs: Ints, drop: Dropout
     ) -> Tensor:
-        """(symbols, phonemes and boundary) scores of the next phonemes after packed ones."""
+        """Return (symbols, phonemes and boundary) logits of the symbol that follows each packed one."""
         letters, states, last = self.encode(p, words, drop)
         rows = np.argsort(letters.order)[spoken.order]
         x = drop(_embed(p["phonemes"], inputs))
@@ -71,7 +71,7 @@ class AttentiveLSTM:
         return _next(p, context.flatten(0, 1)[flat], h, drop)
 
     def greedy(self, p: Mapping[str, Tensor], words: PaddedWords, longest: int) -> Ints:
-        """(words, longest) phonemes by greedy decoding, padded with the boundary."""
+        """Return (words, longest) phonemes by greedy decoding, padded with the boundary."""
         nothing, boundary = Dropout(0.0, None), self._sizes.phonemes
         letters, states, hidden = self.encode(p, words, nothing)
         memory, outside = states[torch.from_numpy(letters.place)], torch.from_numpy(~letters.inside)

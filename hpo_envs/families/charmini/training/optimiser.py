@@ -15,7 +15,7 @@ EPSILON = 1e-8
 
 
 class Adam:
-    """Kingma and Ba's (2015) algorithm 1, elementwise.
+    """Adam (Kingma and Ba 2015, algorithm 1) on rounded gradients, with CharHPO's learning-rate schedulers.
 
     Args:
         config: Hyperparameters `learning_rate`, `beta1`, `beta2`, and those of the scheduler.
@@ -55,7 +55,7 @@ class Adam:
         self._parameters -= buffer
 
     def rate(self) -> float:
-        """The current learning rate."""
+        """Return the current learning rate."""
         config, rate = self._config, self._config["learning_rate"]
         if config["scheduler"] == "warmupinvsqrt":
             share = self._samples / config["warmup_samples"]
@@ -72,7 +72,7 @@ class Adam:
             self._factor, self._bad = self._factor * self._config["factor"], 0
 
     def state(self) -> dict[str, Any]:
-        """State for `restore`."""
+        """Return the state for `restore`; its moments are not copies."""
         kept = [*self._decay, self._samples, self._factor, self._best, self._bad]
         return {"first": self._first, "second": self._second, "optimiser": np.array(kept, np.float64)}
 

@@ -31,11 +31,11 @@ class WordScores:
 
     Attributes:
         correct: Number of development words that are exactly right.
-        errors: Number of edits between their pronunciations and the right ones.
-        nll: Mean negative log-likelihood of their phonemes and ends, in nats.
+        errors: Number of edits between the predicted and the right pronunciations of development words.
+        nll: Mean negative log-likelihood of phonemes and ends of development words, in nats.
         loss: Mean training loss of the epoch in nats, including label smoothing and dropout.
         test_correct: Number of test words that are exactly right.
-        test_errors: Number of edits between their pronunciations and the right ones.
+        test_errors: Number of edits between the predicted and the right pronunciations of test words.
     """
 
     correct: int
@@ -80,7 +80,7 @@ class SequenceModel(record.ResumableTraining):
         return total / count
 
     def _loss(self, words: PaddedWords, drop: Dropout, smoothing: float) -> torch.Tensor:
-        """Mean negative log-likelihood of phonemes and ends."""
+        """Mean cross-entropy of phonemes and ends, with label smoothing."""
         spoken = Packed(words.spoken + 1)
         edge = np.full((len(words), 1), self._corpus.sizes.phonemes)
         inputs = spoken.pack(np.hstack([edge, words.phonemes]))

@@ -30,7 +30,7 @@ class Transformer:
         self._positions = _positions(self._width)
 
     def shapes(self) -> Shapes:
-        """Shape and initial bound of each parameter, see `Shapes`."""
+        """Return the shape and initial bound of each parameter, see `Shapes`."""
         width, inner = self._width, self._inner
         shapes: dict[str, tuple[tuple[int, ...], float]] = {
             "letters": ((self._sizes.letters, width), (3.0 / width) ** 0.5),
@@ -62,7 +62,7 @@ class Transformer:
     def logits(
         self, p: Mapping[str, Tensor], words: PaddedWords, spoken: Packed, inputs: Ints, drop: Dropout
     ) -> Tensor:
-        """(symbols, phonemes and boundary) scores of the next phonemes after packed ones."""
+        """Return (symbols, phonemes and boundary) logits of the symbol that follows each packed one."""
         letters, memory = self._encode(p, words, drop)
         rows = np.argsort(letters.order)[spoken.order]
         place, outside = torch.from_numpy(letters.place[rows]), torch.from_numpy(~letters.inside[rows])[:, None, None]
@@ -82,7 +82,7 @@ class Transformer:
         return _dense(p, "out", _norm(p, "decoder.norm", x))
 
     def greedy(self, p: Mapping[str, Tensor], words: PaddedWords, longest: int) -> Ints:
-        """(words, longest) phonemes by greedy decoding, padded with the boundary."""
+        """Return (words, longest) phonemes by greedy decoding, padded with the boundary."""
         nothing, boundary = Dropout(0.0, None), self._sizes.phonemes
         letters, states = self._encode(p, words, nothing)
         place, outside = torch.from_numpy(letters.place), torch.from_numpy(~letters.inside)[:, None, None]
