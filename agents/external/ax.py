@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -53,6 +52,8 @@ class Ax(ExternalOptimizer):
         ValueError: The method is unknown.
     """
 
+    quiet = True
+
     def __init__(self, problem: Problem, seed: int, *, method: str = "fast") -> None:
         client = package("ax.api.client")
         package("ax.utils.common.logger").set_ax_logger_levels(logging.ERROR)  # it reports every trial otherwise
@@ -69,9 +70,7 @@ class Ax(ExternalOptimizer):
 
     def suggest(self) -> tuple[Any, Mapping[str, Any]]:
         """Request a trial; return its index and its configuration."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            ((number, values),) = self._client.get_next_trials(max_trials=1).items()
+        ((number, values),) = self._client.get_next_trials(max_trials=1).items()
         return number, {name: _natural(self._axis(name), v) for name, v in values.items()}
 
     def adopt(self, suggestion: Any, action: Any) -> Any:
@@ -116,11 +115,8 @@ def _type(axis: Axis) -> str:
     """Ax's type of a parameter; choices of several types are strings, but ints and floats are floats."""
     if not axis.choices and not axis.single:
         return "int" if axis.whole and axis.high - axis.low < ENUMERATED else "float"
-    kinds = {type(choice) for choice in axis.choices or (axis.natural(0.0),)}
-    if kinds == {int, float}:
-        return "float"
-    (kind,) = kinds if len(kinds) == 1 else (str,)
-    return kind.__name__ if kind in (bool, int, float) else "str"
+    kinds = " ".join(sorted({type(choice).__name__ for choice in axis.choices or (axis.natural(0.0),)}))
+    return {"bool": "bool", "int": "int", "float": "float", "float int": "float"}.get(kinds, "str")
 
 
 def _stored(axis: Axis, value: Any) -> Any:

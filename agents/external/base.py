@@ -1,6 +1,7 @@
 """Base class of optimizers of other packages: pending suggestions, and the configuration evaluated for each."""
 
 import abc
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,26 +15,6 @@ from hpo_envs.agents.external.lookup import look_up
 from hpo_envs.agents.external.packages import Generators
 from hpo_envs.agents.models import Floats
 from hpo_envs.agents.problem import Axis, Problem, Space
-
-
-class PendingSuggestions:
-    """Pending suggestions of a package, by action; outcomes may arrive in any order."""
-
-    def __init__(self) -> None:
-        self._open: dict[str, list[Any]] = {}
-
-    def note(self, action: Any, suggestion: Any) -> None:
-        """Record the suggestion for which an action is evaluated."""
-        self._open.setdefault(_key(action), []).append(suggestion)
-
-    def take(self, action: Any) -> Any:
-        """Remove and return the oldest suggestion of an action; None if it has none."""
-        waiting = self._open.get(_key(action))
-        return waiting.pop(0) if waiting else None
-
-
-def _key(action: Any) -> str:
-    return str(np.asarray(action).tolist())
 
 
 class ExternalOptimizer(Agent):
@@ -53,7 +34,8 @@ class ExternalOptimizer(Agent):
     Attributes:
         spaces: Supported types of action spaces.
         several: Whether there may be several objectives.
-        asked: Pending suggestions.
+        quiet: Whether warnings of the package are ignored.
+        planned: Number of evaluations that a package plans for: the budget, or 100 if it is not in evaluations.
         space: The search space.
 
     Raises:
@@ -64,6 +46,7 @@ class ExternalOptimizer(Agent):
     listens = False
     spaces: tuple[type, ...] = (gym.spaces.Box, gym.spaces.MultiDiscrete, gym.spaces.Discrete)
     several = False
+    quiet = False
     _rows: Any = None
 
     def __init__(self, problem: Problem, seed: int) -> None:
@@ -74,9 +57,11 @@ class ExternalOptimizer(Agent):
             raise ValueError(f"action_space must be a {kinds} for this agent, got {space}")
         if problem.objectives != 1 and not self.several:
             raise ValueError(f"objectives must be 1 for this agent, got {problem.objectives}")
-        self.asked = PendingSuggestions()
+        evaluations = problem.unit == "evaluations" and math.isfinite(problem.budget or math.inf)
+        self.planned = int(problem.budget or 0) if evaluations else 100
+        self._pending: dict[str, list[Any]] = {}  # suggestions, the oldest first, by action
         self._incumbent = Incumbent()
-        self._generators = Generators(seed)
+        self._generators = Generators(seed, self.quiet)
         axes: Any = problem.axes
         self._grid = isinstance(space, gym.spaces.MultiDiscrete) and problem.levels is None
         if self._grid:
@@ -147,8 +132,12 @@ class ExternalOptimizer(Agent):
             else:
                 row = self.row(suggestion, point)
                 action = self._rows.submit(row, self.level(row, suggestion))
-            self.asked.note(action, self.adopt(suggestion, action))
+            self.wait_for(action, self.adopt(suggestion, action))
         return action
+
+    def wait_for(self, action: Any, suggestion: Any) -> None:
+        """Record the suggestion for which an action is evaluated; outcomes may arrive in any order."""
+        self._pending.setdefault(str(np.asarray(action).tolist()), []).append(suggestion)
 
     def _point(self, config: Mapping[str, Any]) -> Floats:
         """(d,) coordinates of a suggested configuration."""
@@ -168,7 +157,8 @@ class ExternalOptimizer(Agent):
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
         """Report the outcome to the package; of actions that it did not suggest, only if the agent `listens`."""
         if self._incumbent.note(action, reward, info):
-            suggestion = self.asked.take(action)
+            waiting = self._pending.get(str(np.asarray(action).tolist()))
+            suggestion = waiting.pop(0) if waiting else None
             if suggestion is not None or self.listens:
                 with self._generators.active():
                     self.learn(suggestion, action, reward, info)

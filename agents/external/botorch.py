@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -76,7 +75,7 @@ class BoTorch(OnCandidates):
             raise ValueError(f"acquisition must suit {problem.objectives} objectives, got {acquisition!r}")
         self.random_first = whole("initial", initial, 2)
         self._learnt: list[tuple[int, Floats]] = []
-        self._generators = Generators(int(self.rng.integers(2**31)))
+        self._generators = Generators(int(self.rng.integers(2**31)), quiet=True)  # the fit warns before it is repeated
 
     def ask(self) -> Any:
         """Return an initial random candidate; once two runs succeeded, the untried one with the highest acquisition."""
@@ -84,8 +83,7 @@ class BoTorch(OnCandidates):
         if rows.times.sum() < self.random_first or len(self._learnt) < 2:
             return rows.submit(rows.draw(self.rng))
         free = np.flatnonzero(rows.free)
-        with self._generators.active(), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of the fit: it is repeated, and its best used
+        with self._generators.active():
             return rows.submit(int(free[int(np.argmax(self._scores(free)))]))
 
     def _scores(self, free: Any) -> Floats:
@@ -107,42 +105,27 @@ class BoTorch(OnCandidates):
 
 def _fitted(x: Any, y: Any) -> Any:
     """BoTorch's Gaussian process of standardised rewards, with its priors and its fitting routine."""
-    from botorch import fit_gpytorch_mll
-    from botorch.models import SingleTaskGP
-    from gpytorch.mlls import ExactMarginalLogLikelihood
-
-    model = SingleTaskGP(x, y)
-    fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
+    botorch, mlls = package("botorch"), package("gpytorch.mlls")
+    model = botorch.models.SingleTaskGP(x, y)
+    botorch.fit_gpytorch_mll(mlls.ExactMarginalLogLikelihood(model.likelihood, model))
     return model
 
 
-def _sampler() -> Any:
-    import torch
-    from botorch.sampling import SobolQMCNormalSampler
-
-    return SobolQMCNormalSampler(torch.Size([128]), seed=int(torch.randint(2**31 - 1, ())))
-
-
 def _log_ei(model: Any, x: Any, y: Any, pending: Any) -> Any:
-    from botorch.acquisition import LogExpectedImprovement
-
-    return LogExpectedImprovement(model, best_f=y.max())
+    return package("botorch.acquisition").LogExpectedImprovement(model, best_f=y.max())
 
 
-def _log_nei(model: Any, x: Any, y: Any, pending: Any) -> Any:
-    from botorch.acquisition import qLogNoisyExpectedImprovement
+def _noisy(model: Any, x: Any, y: Any, pending: Any) -> Any:
+    import torch
 
-    return qLogNoisyExpectedImprovement(model, x, sampler=_sampler(), prune_baseline=True, X_pending=pending)
-
-
-def _log_nehvi(model: Any, x: Any, y: Any, pending: Any) -> Any:
-    from botorch.acquisition.multi_objective import qLogNoisyExpectedHypervolumeImprovement
-    from botorch.utils.multi_objective import infer_reference_point, is_non_dominated
-
-    reference = infer_reference_point(y[is_non_dominated(y)])
-    return qLogNoisyExpectedHypervolumeImprovement(
-        model, reference, x, sampler=_sampler(), prune_baseline=True, X_pending=pending
-    )
+    botorch, made = package("botorch"), package("botorch.acquisition.multi_objective.logei")
+    sampler = botorch.sampling.SobolQMCNormalSampler(torch.Size([128]), seed=int(torch.randint(2**31 - 1, ())))
+    given = {"sampler": sampler, "prune_baseline": True, "X_pending": pending}
+    if y.shape[1] == 1:
+        return botorch.acquisition.qLogNoisyExpectedImprovement(model, x, **given)
+    utils = package("botorch.utils.multi_objective")
+    reference = utils.infer_reference_point(y[utils.is_non_dominated(y)])
+    return made.qLogNoisyExpectedHypervolumeImprovement(model, reference, x, **given)
 
 
-_ACQUISITIONS = {"LogEI": _log_ei, "qLogNEI": _log_nei, "qLogNEHVI": _log_nehvi}
+_ACQUISITIONS = {"LogEI": _log_ei, "qLogNEI": _noisy, "qLogNEHVI": _noisy}

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import tempfile
-import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from hpo_envs.agents.base import lost
@@ -49,6 +47,8 @@ class DEHB(ExternalOptimizer):
         ValueError: The problem has no checkpoints.
     """
 
+    quiet = True  # DEHB uses deprecated names of ConfigSpace
+
     def __init__(self, problem: Problem, seed: int, *, eta: int = 3) -> None:
         dehb = package("dehb")
         super().__init__(problem, seed)
@@ -56,7 +56,7 @@ class DEHB(ExternalOptimizer):
             raise ValueError("problem must have levels for DEHB, got none")
         self._of_config: dict[int, int] = {}
         levels = self._rows.levels
-        with self._quiet(), tempfile.TemporaryDirectory() as folder:  # DEHB writes a log there
+        with self._generators.active(), tempfile.TemporaryDirectory() as folder:  # DEHB writes a log there
             own = int(self.rng.integers(2**31))
             self._dehb = dehb.DEHB(
                 cs=configspace_of(self.space, own), eta=eta, n_workers=1,
@@ -65,17 +65,9 @@ class DEHB(ExternalOptimizer):
             )  # fmt: skip
             self._dehb.logger.remove()
 
-    @contextlib.contextmanager
-    def _quiet(self) -> Iterator[None]:
-        """Use the agent's own generators, without warnings about deprecated names of ConfigSpace in DEHB."""
-        with self._generators.active(), warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)
-            yield
-
     def suggest(self) -> tuple[Any, Mapping[str, Any]]:
         """Request the next job; return it and its configuration."""
-        with self._quiet():
-            job = self._dehb.ask()
+        job = self._dehb.ask()
         return job, dict(job["config"])
 
     def level(self, row: int, suggestion: Any) -> int | None:
@@ -92,9 +84,8 @@ class DEHB(ExternalOptimizer):
     def adopt(self, suggestion: Any, action: Any) -> Any:
         """The job; DEHB's record of its configuration is replaced by that of the row."""
         made = configuration(self._dehb.cs, self.space, self.coordinates(action))
-        with self._quiet():
-            stored = self._dehb.config_repository.configs[suggestion["config_id"]]
-            stored.config = self._dehb.configspace_to_vector(made)
+        stored = self._dehb.config_repository.configs[suggestion["config_id"]]
+        stored.config = self._dehb.configspace_to_vector(made)
         return suggestion
 
     def learn(self, suggestion: Any, action: Any, reward: Any, info: Mapping[str, Any]) -> None:

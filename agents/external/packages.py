@@ -6,6 +6,7 @@ import importlib
 import random
 import re
 import sys
+import warnings
 from collections.abc import Iterator
 from importlib import metadata
 from typing import Any
@@ -30,8 +31,7 @@ def package(name: str, needed_by: str = "") -> Any:
     try:
         module = importlib.import_module(name)
     except ModuleNotFoundError as error:
-        message = f"agents {who} need {error.name}: {install(top)}"
-        raise ModuleNotFoundError(message, name=error.name) from None
+        raise ModuleNotFoundError(f"agents {who} need {error.name}: {install(top)}", name=error.name) from None
     if old := _too_old(top):
         raise ModuleNotFoundError(f"agents {who} need {old}: {install(top)}", name=top)
     return module
@@ -58,9 +58,11 @@ class Generators:
 
     Args:
         seed: Seed of the generators.
+        quiet: Whether warnings are ignored in the context `active`.
     """
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, quiet: bool = False) -> None:
+        self._quiet = quiet
         outer = _states()
         random.seed(seed)
         np.random.seed(seed % 2**32)  # noqa: NPY002
@@ -74,11 +76,14 @@ class Generators:
         """A context in which the global generators are this agent's; the previous state is restored on exit."""
         outer = _states()
         _restore(self._states)
-        try:
-            yield
-        finally:
-            self._states = _states()
-            _restore(outer)
+        with warnings.catch_warnings() if self._quiet else contextlib.nullcontext():
+            if self._quiet:
+                warnings.simplefilter("ignore")
+            try:
+                yield
+            finally:
+                self._states = _states()
+                _restore(outer)
 
 
 def _states() -> tuple[Any, Any, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,13 +18,7 @@ from hpo_envs.agents.models import Floats
 from hpo_envs.agents.problem import Problem
 from hpo_envs.tables.checks import one_of
 
-FACADES = {
-    "forest": "HyperparameterOptimizationFacade",
-    "multi-fidelity": "MultiFidelityFacade",
-    "random": "RandomFacade",
-}
-PLANNED = 100
-"""Number of trials that SMAC plans if the budget is not in evaluations."""
+FACADES = {"forest": "HyperparameterOptimization", "multi-fidelity": "MultiFidelity", "random": "Random"}
 
 
 class SMAC(ExternalOptimizer):
@@ -102,27 +95,22 @@ class SMAC(ExternalOptimizer):
     def _facade(self, name: str, folder: Path) -> Any:
         import smac
 
-        problem, rows = self.problem, self._rows
-        evaluations = problem.unit == "evaluations" and math.isfinite(problem.budget or math.inf)
-        trials = int(problem.budget or 0) if evaluations else PLANNED
-        settings: dict[str, Any] = {}
+        rows = self._rows
+        settings, given = dict[str, Any](), dict[str, Any]()
         if name == "multi-fidelity" and rows is not None:
             settings = {"min_budget": float(rows.levels[0]), "max_budget": float(rows.levels[rows.top])}
         scenario = smac.Scenario(
-            self._space, deterministic=True, n_trials=trials, seed=int(self.rng.integers(2**31)),
+            self._space, deterministic=True, n_trials=self.planned, seed=int(self.rng.integers(2**31)),
             output_directory=folder, **settings,
         )  # fmt: skip
-        facade = getattr(smac, FACADES[name])
-        given: dict[str, Any] = {}
+        facade = getattr(smac, f"{FACADES[name]}Facade")
         if rows is not None:
-            count = max(1, min(10 * len(self._space), trials // 4))
+            count = max(1, min(10 * len(self._space), self.planned // 4))
             design = package("smac.initial_design.random_design").RandomInitialDesign
-            given["initial_design"] = design(
-                scenario, n_configs=0, additional_configs=self._space.sample_configuration(count)
-            )
+            drawn = self._space.sample_configuration(count)
+            given["initial_design"] = design(scenario, n_configs=0, additional_configs=drawn)
             given["acquisition_maximizer"] = _on_list(self._configs)(self._space, seed=scenario.seed)
-        target = _budgeted if settings else _plain
-        return facade(scenario, target, overwrite=True, logging_level=False, **given)
+        return facade(scenario, _budgeted if settings else _plain, overwrite=True, logging_level=False, **given)
 
     def suggest(self) -> tuple[Any, Mapping[str, Any]]:
         """Request a trial and its configuration; once SMAC has none left, (None, {}), or on a box SMAC's error."""

@@ -76,18 +76,15 @@ class SyneTune(ExternalOptimizer):
         if self._curves and problem.levels is None:
             raise ValueError(f"problem must have levels for {scheduler}, got none")
         space = {name: domain(spaces, axis) for name, axis in zip(self.space.names, self.space.axes, strict=True)}
-        settings: dict[str, Any] = {"metric": METRIC}
-        if scheduler == "RandomSearch":
-            settings = {"metrics": [METRIC]}
-        elif self._curves:
+        settings: dict[str, Any] = {"metrics": [METRIC]} if scheduler == "RandomSearch" else {"metric": METRIC}
+        if self._curves:
             self._resource = self._rows.levels / self._rows.levels[0]
             settings |= {"time_attr": RESOURCE, "max_t": float(self._resource[self._rows.top])}
         logging.getLogger("syne_tune").setLevel(logging.ERROR)  # it warns of its own arguments
         with self._generators.active():
             made = getattr(baselines, scheduler)
             self._scheduler = made(space, random_seed=int(self.rng.integers(2**31)), **settings)
-        self._count = 0
-        self._running: list[tuple[Any, int, int]] = []
+        self._count, self._running = 0, list[tuple[Any, int, int]]()
         if self._curves:
             self._next = np.zeros(self._rows.count, np.int64)  # first checkpoint without a result
 
@@ -112,7 +109,7 @@ class SyneTune(ExternalOptimizer):
             return super().ask()
         trial, row, level = self._running.pop(0)
         action = self._rows.submit(row, level)
-        self.asked.note(action, trial)
+        self.wait_for(action, trial)
         return action
 
     def open(self) -> npt.NDArray[np.bool_]:
@@ -140,8 +137,7 @@ class SyneTune(ExternalOptimizer):
             self._scheduler.on_trial_complete(suggestion, {METRIC: loss})
         else:
             result = {METRIC: loss, RESOURCE: float(self._resource[level])}
-            decision = self._scheduler.on_trial_result(suggestion, result)
-            if decision == "CONTINUE" and level < self._rows.top:
+            if self._scheduler.on_trial_result(suggestion, result) == "CONTINUE" and level < self._rows.top:
                 self._running.append((suggestion, row, level + 1))
             else:
                 self._scheduler.on_trial_remove(suggestion)

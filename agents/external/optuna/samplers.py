@@ -72,10 +72,8 @@ class AnySampler(ExternalOptimizer):
     ) -> None:  # fmt: skip
         super().__init__(problem, seed)
         optuna = package("optuna")
-        # Optuna reports every study and trial otherwise.
-        optuna.logging.set_verbosity(optuna.logging.WARNING)
-        self._fresh = fresh
-        self._left = np.inf if evaluations is None else evaluations
+        optuna.logging.set_verbosity(optuna.logging.WARNING)  # it reports every study and trial otherwise
+        self._fresh, self._left = fresh, np.inf if evaluations is None else evaluations
         self._axes = dict(zip(self.space.names, map(distribution_of, self.space.axes), strict=True))
         made = _sampler(sampler, int(np.random.default_rng(seed).integers(2**31)), settings)
         self._study = optuna.create_study(directions=["maximize"] * problem.objectives, sampler=made)
@@ -103,9 +101,8 @@ class AnySampler(ExternalOptimizer):
 
     def params(self, point: Floats) -> dict[str, Any]:
         """Optuna's values, by name, of the hyperparameters that are active at a (d,) point."""
-        active = self.space.active(point[None])[0]
-        each = zip(self.space.names, self.space.axes, point.tolist(), active, strict=True)
-        return {n: _index(a, a.natural(u)) for n, a, u, on in each if on}
+        config = self.space.config(point)
+        return {a.name: _index(a, config[a.name]) for a in self.space.axes if a.name in config}
 
     def column(self, axis: Axis, coordinates: Floats) -> Floats:
         """(n,) numbers that Optuna stores for (n,) coordinates of an axis: indices of choices, or values."""
@@ -130,9 +127,8 @@ class AnySampler(ExternalOptimizer):
         if not own and not lost(info):
             axes = {name: self._axes[name] for name in params}
             attributes = {} if suggestion is None else told.system_attrs
-            self._study.add_trial(
-                trials.create_trial(params=params, distributions=axes, values=values, system_attrs=attributes)
-            )
+            made = trials.create_trial(params=params, distributions=axes, values=values, system_attrs=attributes)
+            self._study.add_trial(made)
 
 
 def distribution_of(axis: Axis) -> Any:

@@ -9,6 +9,9 @@ import pytest
 pytest.importorskip("nevergrad")
 
 from hpo_envs import agents
+from hpo_envs.agents.external import nevergrad
+from hpo_envs.agents.external.packages import package
+from hpo_envs.agents.problem import Axis, Space
 from hpo_envs.benchmarks.runs import problem_of
 
 
@@ -47,3 +50,25 @@ def test_an_optimizer_for_one_worker_rejects_several() -> None:
     agent.ask()
     with pytest.raises(ValueError, match="workers must be 1 for optimizer='Cobyla'"):
         agent.ask()
+
+
+def test_random_search_draws_each_category_integer_and_value_equally_often() -> None:
+    """Also within a run: a category at the start would be drawn in more than half of its suggestions."""
+    axes = (
+        Axis((0.0, 1.0), categorical=True, name="a", choices=("x", "y")),
+        Axis(name="b", parent=0, when=(1,), low=1, high=4, whole=True),
+        Axis(tuple(np.linspace(0, 1, 12)), name="c", choices=tuple(range(0, 120, 10))),
+        Axis((0.0, 0.5, 1.0), name="d", choices=(1, 2, 4)),
+        Axis(name="e", low=1, high=3, whole=True, log=True),
+    )
+    made = nevergrad.parameter_of(Space(axes), np.full(5, 0.1))  # the start of c is its value 10, with index 1
+    assert made.value == {"a": made["a"].value, "c": 1, "d": 1, "e": 1}
+    made.random_state.seed(0)
+    optimizer = package("nevergrad").optimizers.RandomSearch(made, budget=600)
+    drawn = [optimizer.ask().value for _ in range(600)]
+    b = [v["a"]["b"] for v in drawn if v["a"]["a"] == "y"]
+    a, c, d = ([value[name] for value in drawn] for name in "acd")
+    for values, count in (([v["a"] for v in a], 2), (b, 4), (c, 12), (d, 3)):
+        each = np.unique(values, return_counts=True)[1]
+        assert len(each) == count
+        assert np.abs(each / len(values) - 1 / count).max() < 4 * np.sqrt(1 / count / len(values))
