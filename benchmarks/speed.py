@@ -184,9 +184,13 @@ def loop() -> dict[str, float]:
 
 
 def seeds() -> dict[str, float]:
-    """Milliseconds per seed of 20 evaluations of `bo` and `bo-spread`, alone and in a batch of 100."""
+    """Milliseconds per seed of 20 evaluations of `bo`, `bo-spread` and `in-context`, alone and in a batch of 100."""
     each = {"alone": 1, "of 100": 100}
-    timed = {f"{name}, {k}": _run(name, n, 20, 20 * 1e3) for name in ("bo", "bo-spread") for k, n in each.items()}
+    timed = {
+        f"{name}, {k}": _run(name, n, 20, 20 * 1e3)
+        for name in ("bo", "bo-spread", "in-context")
+        for k, n in each.items()
+    }
     return best_of(3, timed)
 
 
