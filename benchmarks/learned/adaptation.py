@@ -16,16 +16,20 @@ from typing import Any
 
 import numpy as np
 
+from hpo_envs.agents.models import candidate_set
 from hpo_envs.agents.transfer import policy_file
+from hpo_envs.agents.transfer.policy_file import PolicyWeights
 from hpo_envs.benchmarks.analysis import intervals, regret
-from hpo_envs.benchmarks.learned import in_context
+from hpo_envs.benchmarks.learned import in_context, policy
 from hpo_envs.benchmarks.papers import common
 from hpo_envs.benchmarks.papers.common import Reproduction
 from hpo_envs.benchmarks.runs import run
 from hpo_envs.benchmarks.tasks import pools, priors
+from hpo_envs.benchmarks.tasks.sampled import Draws, SampledTasks
 from hpo_envs.families import registry
 from hpo_envs.tables import store, user
 from hpo_envs.tables.table import Floats, Table
+from hpo_envs.wrappers import for_training
 
 TEST_SEEDS, TEST_BUDGET, TEST_FUNCTIONS, STEPS, SEARCHES = 10, 20, 12, 200, 512
 """Subsamples of each table, evaluations, random functions, gradient steps of each network, searches of each part."""
@@ -64,6 +68,9 @@ OTHER_TABLES: Mapping[str, tuple[str, ...]] = {
     "TextMini": ("TextMini-*-joint-v0", "TextMini-*-crf-v0"),
 }
 """Families with source tasks, and patterns of the ids that test on them."""
+
+MORE_INPUTS, UPDATES = ("observed", "posterior"), 24
+"""Columns of other designs of `in-context`, and updates of the one that is trained by policy gradients."""
 
 AgentSetting = tuple[str, dict[str, Any]]
 
@@ -152,6 +159,49 @@ def adaptation(r: Reproduction) -> None:
     rows = summary(found)
     r.write("adaptation", rows)
     common.show("mean normalised regret by family, and adaptation gains", rows)
+
+
+def rewarded(without: str) -> PolicyWeights:
+    """Train a linear policy on the inputs of `in-context`, without a part, by natural policy gradients on episodes."""
+    families = [f for part, some in in_context.TRAINING_PARTS.items() if part != without for f in some]
+    left_out, rng = in_context.words_of(without), np.random.default_rng(0)
+    kept = [p for p in pools.pools(families) if not left_out & {*p.held_out}]
+    how = Draws((0.3, 1.0), functions=0.0 if without == "functions" else 0.25, mixed=0.5, sources=(0.0, 0.0))
+    tasks = SampledTasks(policy.ENVS, kept, policy.CANDIDATES, policy.EVALUATIONS, how, policy.COPIES)
+    envs, w = for_training(tasks, policy.CANDIDATES, in_context.INPUTS), []
+    w.append(np.eye(candidate_set.width(in_context.INPUTS))[-1] * policy.SKIP)
+    observation, _ = envs.reset(seed=0)
+    for update in range(UPDATES):
+        gradients, advantages, observation = policy.play(w[-1], envs, observation, rng)
+        w.append(w[-1] + policy.natural_step(gradients, advantages, policy.DIVERGENCE * (1.0 - update / UPDATES)))
+    words = frozenset(word for p in kept for word in p.held_out)
+    member = {"skip.weight": np.mean(w[UPDATES // 2 :], axis=0, dtype=np.float32)[None]}
+    return PolicyWeights(f"without {without}", words, in_context.INPUTS, policy.CANDIDATES, 0, (member,))
+
+
+def designs(r: Reproduction) -> None:
+    """Regret of other designs of `in-context` on unseen families, minus that of `bo`."""
+    parts, made = list(in_context.TRAINING_PARTS), {}
+    states = {part: in_context.record(part, SEARCHES, inputs=MORE_INPUTS) for part in parts}
+    for inputs in (MORE_INPUTS[:1], MORE_INPUTS):
+        name = "supervised, " + " and ".join(inputs)
+        made[name] = [in_context.train(states, part, 3, STEPS, inputs=inputs) for part in parts]
+    made["policy gradient, linear, posterior"] = [rewarded(part) for part in parts]
+    with tempfile.TemporaryDirectory() as folder:
+        files = {name: str(policy_file.write(Path(folder) / f"{k}.npz", w)) for k, (name, w) in enumerate(made.items())}
+        tried: dict[str, AgentSetting] = {"bo": ("bo", {}), "as shipped: supervised, posterior": ("in-context", {})}
+        tried |= {name: ("in-context", {"file": file}) for name, file in files.items()}
+        tasks = [(f, i) for f in LEFT_OUT for i in ids(f)] + [
+            ("functions", f"function {k}") for k in range(TEST_FUNCTIONS)
+        ]
+        todo = [(i, *how, list(r.seeds(TEST_SEEDS))) for how in tried.values() for _, i in tasks]
+        done = np.array(r.map(scores, todo, "designs", "table"))[:, 0].reshape(len(tried), len(tasks), -1)
+    families = np.array([f for f, _ in tasks])
+    rows = [
+        _difference("family", m, of - done[0], families.tolist(), families) for m, of in zip(tried, done, strict=True)
+    ]
+    r.write("designs", rows[1:])
+    common.show("mean regret minus that of bo, by family", rows[1:])
 
 
 def summary(found: Mapping[tuple[str, str, str, str], Floats]) -> list[dict[str, str]]:

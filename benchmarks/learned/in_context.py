@@ -62,16 +62,18 @@ class States:
         return States(*(array[kept] for array in vars(self).values()))
 
 
-def record(part: str, searches: int, seed: int = 0, half: int | None = None) -> States:
+def record(
+    part: str, searches: int, seed: int = 0, half: int | None = None, inputs: tuple[str, ...] = INPUTS
+) -> States:
     """Record searches on sampled tasks of a part, by expected improvement at several temperatures, some partly random.
 
     `part` is one of `TRAINING_PARTS`; with `half`, only configurations in this half of each space are used, see
-    `pools.in_half`.
+    `pools.in_half`. `inputs` are the recorded groups of columns, of which `posterior` is the last.
     """
     found = pools.pools(TRAINING_PARTS[part], half=half) if TRAINING_PARTS[part] else []
     how = Draws((0.3, 1.0), 0.25, 0.0 if found else 1.0, 0.5, (0.0, 0.0))
     tasks = SampledTasks(searches, found, CANDIDATES, EVALUATIONS, how)
-    envs, rng = for_training(tasks, CANDIDATES, INPUTS), np.random.default_rng(seed)
+    envs, rng = for_training(tasks, CANDIDATES, inputs), np.random.default_rng(seed)
     observation, info = envs.reset(seed=seed)
     words = np.array(["" if i < 0 else found[i].held_out[0] for i in info["task"]])
     temperature = rng.choice(TEMPERATURES, (searches, 1), p=FREQUENCIES)
@@ -89,11 +91,14 @@ def record(part: str, searches: int, seed: int = 0, half: int | None = None) -> 
     return States(columns, context, free, gains.astype(np.float16), words)
 
 
-def fit(states: Mapping[str, States], seed: int, steps: int, blind: bool = False) -> candidate_net.NetArrays:
+def fit(
+    states: Mapping[str, States], seed: int, steps: int, blind: bool = False, inputs: tuple[str, ...] = INPUTS
+) -> candidate_net.NetArrays:
     """Train one network for `steps` gradient steps to maximise the expected gain of its choice; return its weights.
 
     A gain counts in the mean of the best rewards from its step on and, with weight 0.5, in the last one. A `blind`
-    network, a rival without adaptation, observes the candidates as before the first evaluation.
+    network, a rival without adaptation, observes the candidates as before the first evaluation. `inputs` are the
+    recorded groups of columns, or the first of them.
     """
     import torch
 
@@ -101,7 +106,8 @@ def fit(states: Mapping[str, States], seed: int, steps: int, blind: bool = False
 
     torch.manual_seed(seed)
     rng = np.random.default_rng(seed)
-    network = ScoringNetwork(candidate_set.columns(INPUTS), HIDDEN, 0.0 if blind else SKIP)
+    width = candidate_set.columns(inputs)
+    network = ScoringNetwork(width, HIDDEN, SKIP if inputs[-1] == "posterior" and not blind else 0.0)
     optimiser = torch.optim.AdamW(network.parameters(), lr=RATE, weight_decay=1e-3)
     shares = {part: FUNCTION_SHARE if part == "functions" else 1 for part in states}
     for step in range(steps):
@@ -111,7 +117,9 @@ def fit(states: Mapping[str, States], seed: int, steps: int, blind: bool = False
             e, t = rng.integers(len(s.words), size=size), rng.integers(1, EVALUATIONS, size)
             late = (EVALUATIONS - t) / EVALUATIONS + 0.5
             shown = 0 * t if blind else t
-            parts.append((s.columns[e, shown], s.free[e, t], s.context[e, shown], s.gains[e, t] * late[:, None]))
+            parts.append(
+                (s.columns[e, shown, :, :width], s.free[e, t], s.context[e, shown], s.gains[e, t] * late[:, None])
+            )
         x, free, context, gains = (torch.as_tensor(np.concatenate(p)) for p in zip(*parts, strict=True))
         scores, _ = network(x.float(), free, context.float())
         chosen = torch.softmax(scores.masked_fill(~free, -1e9), dim=1)
@@ -126,20 +134,26 @@ def fit(states: Mapping[str, States], seed: int, steps: int, blind: bool = False
 
 
 def train(
-    states: Mapping[str, States], without: str | None, seeds: int, steps: int, blind: bool = False
-) -> PolicyWeights:
+    states: Mapping[str, States], without: str | None, seeds: int, steps: int, blind: bool = False,
+    inputs: tuple[str, ...] = INPUTS,
+) -> PolicyWeights:  # fmt: skip
     """Train weights without a part, and without data that share a language or task group with it; None: on all.
 
-    `seeds` networks are trained for `steps` gradient steps each, and their log probabilities averaged; `blind`: see
-    `fit`.
+    `seeds` networks are trained for `steps` gradient steps each, and their log probabilities averaged; `blind` and
+    `inputs`: see `fit`.
     """
-    families = TRAINING_PARTS[without] if without else ()
-    left_out = {word for p in pools.pools(families) for word in p.held_out} if families else set()
+    left_out = words_of(without)
     kept = {part: s.without(left_out) for part, s in states.items() if part != without}
     words = frozenset(word for s in kept.values() for word in s.words if word)
-    members = tuple(fit(kept, seed, steps, blind) for seed in range(seeds))
+    members = tuple(fit(kept, seed, steps, blind, inputs) for seed in range(seeds))
     name = "all" if without is None else f"without {without}"
-    return PolicyWeights(name, words, INPUTS, CANDIDATES, HIDDEN, members)
+    return PolicyWeights(name, words, inputs, CANDIDATES, HIDDEN, members)
+
+
+def words_of(part: str | None) -> set[str]:
+    """Return the languages and task groups of a part's tables; none for functions and None."""
+    families = TRAINING_PARTS[part] if part else ()
+    return {word for p in pools.pools(families) for word in p.held_out} if families else set()
 
 
 @screen.on()

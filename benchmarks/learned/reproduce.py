@@ -122,7 +122,12 @@ def show(name: str, found: Mapping[tuple[str, str], Floats], r: Reproduction) ->
     common.show("differences, by the rule of docs/statistics.md", differences)
 
 
-PARTS: common.Parts = {"agents": agents, "policy": policy, "adaptation": adaptation.adaptation}
+PARTS: common.Parts = {
+    "agents": agents,
+    "policy": policy,
+    "adaptation": adaptation.adaptation,
+    "designs": adaptation.designs,
+}
 
 QUICK = 2
 """Number of replications with `--quick`."""

@@ -1,8 +1,9 @@
 """The adaptation gain."""
 
 import numpy as np
+import pytest
 
-from hpo_envs.benchmarks.learned import adaptation
+from hpo_envs.benchmarks.learned import adaptation, in_context, policy
 from hpo_envs.benchmarks.tasks import pools
 from hpo_envs.tables import store
 
@@ -43,3 +44,14 @@ def test_tasks_are_lookups_and_halves_are_the_configurations_that_training_hides
     assert 20 <= pools.in_half(table, 1).sum() <= 44
     cells = store.load("cellmini/shakespeare")
     assert 120 < pools.in_half(cells, 0).sum() < 180
+
+
+def test_policy_gradients_move_the_weights_without_tables_of_the_part_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(adaptation, "UPDATES", 1)
+    monkeypatch.setattr(policy, "ENVS", 8)
+    found = adaptation.rewarded("translation")
+    assert in_context.words_of("translation") > {"jpn", "rus", "swa"}
+    assert not found.languages & in_context.words_of("translation")
+    weights = found.members[0]["skip.weight"][0]
+    assert np.abs(weights[:-1]).max() > 0.0
+    assert abs(weights[-1] - policy.SKIP) < 1.0
