@@ -175,7 +175,7 @@ def rewarded(without: str) -> PolicyWeights:
         gradients, advantages, observation = policy.play(w[-1], envs, observation, rng)
         w.append(w[-1] + policy.natural_step(gradients, advantages, policy.DIVERGENCE * (1.0 - update / UPDATES)))
     words = frozenset(word for p in kept for word in p.held_out)
-    member = {"skip.weight": np.mean(w[UPDATES // 2 :], axis=0, dtype=np.float32)[None]}
+    member = {"skip.weight": np.asarray(np.mean(w[UPDATES // 2 :], axis=0), np.float32)[None]}
     return PolicyWeights(f"without {without}", words, in_context.INPUTS, policy.CANDIDATES, 0, (member,))
 
 
