@@ -23,11 +23,11 @@ def incumbent(frame: Any, axes: Any = None) -> Any:
     """Plot the incumbent over the budget used: mean over runs with 95 % interval, one line per agent.
 
     Raises:
-        ValueError: The frame has several environments or objectives.
+        ValueError: The frame is empty, or has several environments or objectives.
     """
-    env, *others = frame["env"].unique()
-    if others or "incumbent" not in frame:
-        what = f"{1 + len(others)} environments" if others else "several objectives"
+    envs = frame["env"].unique()
+    if len(envs) != 1 or "incumbent" not in frame:
+        what = f"{len(envs)} environments" if len(envs) != 1 else "several objectives"
         raise ValueError(f"frame must be of one environment and one objective, got {what}")
     axes = axes_of(axes)
     agents = frame["agent"].unique()
@@ -40,7 +40,7 @@ def incumbent(frame: Any, axes: Any = None) -> Any:
         mean, error = y.mean(axis=0), 1.96 * y.std(axis=0) / np.sqrt(len(y))
         line(axes, x, [mean, mean - error, mean + error], agent, look)
     cost, objectives = frame.attrs.get("cost_unit", "cost"), frame.attrs.get("objectives", ["reward"])
-    axes.set(xlabel=cost, ylabel=f"best {' '.join(objectives)} so far", title=env)
+    axes.set(xlabel=cost, ylabel=f"best {' '.join(objectives)} so far", title=envs[0])
     axes.legend()
     return axes
 
@@ -83,7 +83,8 @@ def ranking(track: Mapping[str, Any], axes: Any = None) -> Any:
         axes.plot([low, high], [y, y], color=COLOURS[0], linewidth=2)
         axes.plot(mean, y, "o", color=COLOURS[0])
     axes.set_yticks(range(len(track["ranking"])), [r["agent"] for r in track["ranking"]])
-    axes.set(title=track["name"], xlabel=f"{track['score']} normalised regret, 95 % interval (left is better)")
+    scale = "raw score" if track.get("raw") else "normalised regret"
+    axes.set(title=track["name"], xlabel=f"{track['score']} {scale}, 95 % interval (left is better)")
     axes.invert_yaxis()
     return axes
 

@@ -51,7 +51,7 @@ def note(folder: Path, pairs: Pairs, command: str = "") -> None:
 def commands(folder: Path) -> list[str]:
     """The commands and calls that requested the runs of a folder, as typed, in order; `ValueError` if damaged."""
     data = json.loads(regular(folder / NAME).read_text(encoding="utf-8")) if (folder / NAME).exists() else {}
-    found = data.get("commands", [])
+    found = data.get("commands", []) if isinstance(data, dict) else None
     if not isinstance(found, list) or not all(isinstance(command, str) for command in found):
         raise ValueError(f"{folder / NAME} must list commands as strings, got {found!r:.200}")
     return found

@@ -213,10 +213,10 @@ def standardised(state: EpisodeState) -> Array:
 
 def observed(batch: TaskBatch, state: EpisodeState) -> Array:
     """Return (R, 2): whether each configuration was evaluated (1 or 0), and its last standardised reward or 0."""
-    z, seen = standardised(state), jnp.arange(state.rows.shape[0]) < state.steps
-    rows = jnp.where(seen, state.rows, batch.values.shape[1])
-    columns = jnp.stack([jnp.ones_like(z), z], axis=1)
-    return jnp.zeros((batch.values.shape[1], 2), z.dtype).at[rows].set(columns, mode="drop")
+    z, at, (_, count, _) = standardised(state), jnp.arange(state.rows.shape[0]), batch.values.shape
+    rows = jnp.where(at < state.steps, state.rows, count)
+    last = jnp.full(count, -1).at[rows].max(at, mode="drop")  # `set` has no defined order for repeated rows
+    return jnp.where(last[:, None] >= 0, jnp.stack([jnp.ones(count, z.dtype), z[last]], axis=1), 0)
 
 
 def history(batch: TaskBatch, state: EpisodeState) -> Array:

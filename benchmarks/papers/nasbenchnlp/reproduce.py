@@ -45,7 +45,7 @@ def embedded(dataset: str) -> Table:
 
 def figure2(r: Reproduction) -> list[Record]:
     """The conventional cells."""
-    figures.plot_cells(cells.EXAMPLES, r.out / "figure2")
+    common.drawn(lambda: figures.plot_cells(cells.EXAMPLES, r.out / "figure2"))
     vocabulary = cells.VOCABULARY["ptb"]
     return [
         {"cell": name, "nodes": len(c.nodes), "parameters": f"{cells.parameters(c, vocabulary) / 1e6:.2f}M"}
@@ -61,7 +61,8 @@ def figure4(r: Reproduction) -> list[Record]:
     known = ~np.isnan(best)
     index = {name: i for i, name in enumerate(np.array(table.keys)[known])}
     marked = {name: index[k] for name, c in cells.EXAMPLES.items() if (k := cells.key(c)) in index}
-    figures.plot_metrics(size[known], hours[known], np.exp(best[known]), marked, r.out / "figure4")
+    shown = size[known], hours[known], np.exp(best[known])
+    common.drawn(lambda: figures.plot_metrics(*shown, marked, r.out / "figure4"))
     return [
         {"what": "parameters and best test loss", **analysis.correlations(size, best)},
         {"what": "hours and best test loss", **analysis.correlations(hours, best)},
@@ -74,7 +75,7 @@ def figure6(r: Reproduction) -> list[Record]:
     """Final losses of the recipes trained on both data sets."""
     x, y = paired_losses(load(numbers.WIKITEXT2), load(numbers.FINAL))
     labels = ("PTB, final test log perplexity", "WikiText-2, final test log perplexity")
-    figures.plot_pairs(y, x, labels, r.out / "figure6")
+    common.drawn(lambda: figures.plot_pairs(y, x, labels, r.out / "figure6"))
     return [{"what": "PTB and WikiText-2", **analysis.correlations(x, y)}]
 
 
@@ -82,7 +83,8 @@ def figure7(r: Reproduction) -> list[Record]:
     """Upper bounds of edit distances between trained cells."""
     sample = [Cell.from_text(k) for k in dict.fromkeys(k.split("#")[0] for k in load(numbers.WIKITEXT2).keys)]
     found = analysis.edit_distances(sample, r.trials or settings.PAIRS, r.seed, settings.SECONDS)
-    figures.plot_histogram(found, "upper bound of the graph edit distance", r.out / "figure7")
+    label = "upper bound of the graph edit distance"
+    common.drawn(lambda: figures.plot_histogram(found, label, r.out / "figure7"))
     quantiles = {f"q{q}": float(np.quantile(found, q / 100)) for q in (5, 25, 50, 75, 95)}
     return [{"what": "edit distance", "pairs": len(found), "mean": round(float(found.mean()), 1), **quantiles}]
 
@@ -93,7 +95,8 @@ def figure8(r: Reproduction) -> list[Record]:
     loss = table.final("test_loss")
     known = ~np.isnan(loss)
     scores, true, predicted = numbers.r2_of_loss(table.features[known], loss[known], 1, r.seed)
-    figures.plot_pairs(true, predicted, ("true", "predicted final test log perplexity"), r.out / "figure8")
+    labels = ("true", "predicted final test log perplexity")
+    common.drawn(lambda: figures.plot_pairs(true, predicted, labels, r.out / "figure8"))
     return [{"what": "R2 of the half shown", "n": len(true), "value": round(float(scores[0]), 3)}]
 
 
@@ -123,7 +126,7 @@ def figure11(r: Reproduction) -> list[Record]:
             records.append(record | {"parameters_on_ptb": f"{size / 1e6:.1f}M"})
         if len(records) == 2:
             break
-    figures.plot_cells(named, r.out / "figure11")
+    common.drawn(lambda: figures.plot_cells(named, r.out / "figure11"))
     return records
 
 

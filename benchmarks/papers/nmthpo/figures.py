@@ -22,18 +22,19 @@ FIGURE6 = ("RS", "BO_EI_M", "GB_EI_M", "GB_EIF_M")
 """Methods whose course is drawn; the paper's caption does not list its own choice."""
 
 
-def draw(out: Path, seeds: list[int]) -> None:
-    """Draw every figure as .png and .svg with matplotlib, and print the numbers behind figures 4 and 5."""
+def draw(out: Path, seeds: list[int]) -> list[Path]:
+    """Draw every figure with matplotlib, and print the numbers behind figures 4 and 5; return the files."""
     tables = {pair: settings.table_of(pair) for pair in PAIRS}
-    _pareto(tables, out / "figure1")
-    _correlations(tables, out / "figure4")
-    _importance(tables, out / "figure5")
-    _course(tables["jaen"], seeds, out / "figure6")
-    _evolution(tables["ruen"], seeds[0], out / "figure7")
-    print(f"\nfigures 1, 4, 5, 6, 7: {out}/figure*.png and .svg")
+    return [
+        *_pareto(tables, out / "figure1"),
+        *_correlations(tables, out / "figure4"),
+        *_importance(tables, out / "figure5"),
+        *_course(tables["jaen"], seeds, out / "figure6"),
+        *_evolution(tables["ruen"], seeds[0], out / "figure7"),
+    ]
 
 
-def _pareto(tables: Mapping[str, Table], path: Path) -> None:
+def _pareto(tables: Mapping[str, Table], path: Path) -> list[Path]:
     """Figure 1: decoding time against BLEU, and the Pareto front."""
     figure, axes = _grid(2, 3)
     for axis, (pair, table) in zip(axes, tables.items(), strict=True):
@@ -44,7 +45,7 @@ def _pareto(tables: Mapping[str, Table], path: Path) -> None:
         axis.plot(bleu[order], seconds[order], "o-", ms=4, color=COLOURS[1], label=f"Pareto front ({len(order)})")
         axis.set(title=PAIRS[pair], xlabel="BLEU", ylabel="decoding time (s)")
         axis.legend(fontsize=7)
-    save(figure, path)
+    return save(figure, path)
 
 
 def common_configurations(tables: Mapping[str, Table]) -> dict[str, list[int]]:
@@ -66,7 +67,7 @@ def correlations(tables: Mapping[str, Table]) -> Floats:
     return np.asarray(spearmanr(values).statistic, dtype=np.float64)
 
 
-def _correlations(tables: Mapping[str, Table], path: Path) -> None:
+def _correlations(tables: Mapping[str, Table], path: Path) -> list[Path]:
     rho = correlations(tables)
     names = [PAIRS[p] for p in tables]
     print(f"\nFigure 4: Spearman correlation of {len(common_configurations(tables)['zhen'])} common configurations")
@@ -79,7 +80,7 @@ def _correlations(tables: Mapping[str, Table], path: Path) -> None:
     for i, j in np.ndindex(rho.shape):
         axes[0].text(j, i, f"{rho[i, j]:.2f}", ha="center", va="center", color="white" if rho[i, j] < 0.5 else "black")
     figure.colorbar(image)
-    save(figure, path)
+    return save(figure, path)
 
 
 FIGURE5 = (("enja", 0.99, "en-ja, top 1 %"), ("enja", 0.0, "en-ja, all"), ("swen", 0.0, "sw-en, all"),
@@ -87,7 +88,7 @@ FIGURE5 = (("enja", 0.99, "en-ja, top 1 %"), ("enja", 0.0, "en-ja, all"), ("swen
 """Panels: pair, cutoff as a quantile of BLEU, title. The paper has the first three; its sw-en is like our last."""
 
 
-def _importance(tables: Mapping[str, Table], path: Path) -> None:
+def _importance(tables: Mapping[str, Table], path: Path) -> list[Path]:
     """Figure 5: hyperparameters (top) and the eight most important pairs (bottom), by a random forest."""
     figure, axes = _grid(2, len(FIGURE5))
     print("\nFigure 5: share of the variance of BLEU, random forest")
@@ -101,7 +102,7 @@ def _importance(tables: Mapping[str, Table], path: Path) -> None:
         pairs = found.ranked_pairs()[:8]
         print("    pairs: " + ", ".join(f"{a} x {b} {share:.3f}" for a, b, share in pairs[:3]))
         bars(axes[len(FIGURE5) + j], [f"{a} x {b}" for a, b, _ in pairs], [s for _, _, s in pairs], "interactions")
-    save(figure, path)
+    return save(figure, path)
 
 
 class _Watched(Agent):
@@ -140,7 +141,7 @@ def course(table: Table, pair: str, agent: str, seeds: list[int], budget: int) -
     return best, np.array([w.errors for w in watched])
 
 
-def _course(table: Table, seeds: list[int], path: Path) -> None:
+def _course(table: Table, seeds: list[int], path: Path) -> list[Path]:
     figure, axes = _grid(1, 2)
     budget = 100
     steps = np.arange(1, budget + 1)
@@ -155,10 +156,10 @@ def _course(table: Table, seeds: list[int], path: Path) -> None:
     axes[1].set(xlabel="evaluations", ylabel="mean squared error of the surrogate", yscale="log")
     axes[0].legend()
     axes[1].legend()
-    save(figure, path)
+    return save(figure, path)
 
 
-def _evolution(table: Table, seed: int, path: Path) -> None:
+def _evolution(table: Table, seed: int, path: Path) -> list[Path]:
     """Figure 7: the fronts of BO_M and GB_M on ru-en after 3, 10, 20 and 50 evaluations."""
     figure, axes = _grid(1, 2)
     truth, kwargs = settings.front_rewards(table), {"table": table, "shuffle": False}
@@ -171,7 +172,7 @@ def _evolution(table: Table, seed: int, path: Path) -> None:
         axis.scatter(truth[:, 0], -truth[:, 1], marker="*", s=90, color="gold", edgecolor="black", label="Pareto set")
         axis.set(title=f"{method}, ru-en", xlabel="BLEU", ylabel="decoding time (s)")
         axis.legend(fontsize=7)
-    save(figure, path)
+    return save(figure, path)
 
 
 def _grid(rows: int, columns: int) -> tuple[Any, list[Any]]:

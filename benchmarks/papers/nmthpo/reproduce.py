@@ -169,7 +169,7 @@ def record(e: analysis.Entry) -> Record:
 
 def draw(r: Reproduction) -> None:
     """Figures 1 and 4 to 7."""
-    figures.draw(r.out, list(r.seeds(settings.TRIALS)))
+    common.drawn(lambda: figures.draw(r.out, list(r.seeds(settings.TRIALS))))
     print("Figure 8 (retraining with other seeds) is not here: those runs are not in the published data.")
 
 

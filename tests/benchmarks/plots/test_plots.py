@@ -46,6 +46,7 @@ def test_incumbent_is_mean_over_runs_at_what_was_spent() -> None:
     assert runs.incumbent(frame(), axes) is axes
     with pytest.raises(ValueError, match="frame must be of one environment and one objective, got 2 environments"):
         runs.incumbent(frame(env=["X-v0"] * 6 + ["Y-v0"] * 3))
+    rejects("got 0 environments", runs.incumbent, frame()[:0])
     rejects("got several objectives", runs.incumbent, frame().drop(columns="incumbent"))
 
 
@@ -60,7 +61,10 @@ def test_subsample_of_targets_met() -> None:
 
 def test_ranking_has_best_on_top() -> None:
     ranked = [{"agent": "a", "mean": [0.2, 0.1, 0.3]}, {"agent": "b", "mean": [0.5, 0.4, 0.6]}]
-    axes = runs.ranking({"name": "all", "score": "anytime", "ranking": ranked})
+    track = {"name": "all", "score": "anytime", "ranking": ranked}
+    assert runs.ranking({**track, "raw": True}).get_xlabel().startswith("anytime raw score, ")
+    axes = runs.ranking(track)
+    assert axes.get_xlabel().startswith("anytime normalised regret, ")
     assert [t.get_text() for t in axes.get_yticklabels()] == ["a", "b"]
     assert axes.yaxis_inverted()
     assert axes.get_lines()[0].get_xdata().tolist() == [0.1, 0.3]

@@ -112,3 +112,5 @@ def test_expected_runs_are_kept_and_extended(tmp_path: Path) -> None:
 def test_damaged_files_are_rejected(tmp_path: Path, text: str) -> None:
     (tmp_path / "study.json").write_text(text)
     rejects(r"study.json must list runs in the format of hpo_envs, got ", manifest.read, tmp_path)
+    (tmp_path / manifest.NAME).write_text("[1]")
+    rejects("study.json must list commands as strings, got ", manifest.commands, tmp_path)

@@ -80,6 +80,10 @@ def test_observations_are_those_of_candidate_sets() -> None:
         d = batch.features.shape[2]
         np.testing.assert_allclose(ours.history(batch, state), seen["history"][:, : 4 + d], atol=2e-4)
         assert np.array_equal(np.asarray(ours.free(batch, state))[order], seen["mask"] > 0.5)
+    repeated = state._replace(rows=jax.numpy.full_like(state.rows, 4))
+    wanted = np.zeros((len(order), 2), np.float32)
+    wanted[4] = 1.0, ours.standardised(state)[4]  # of the last of five evaluations
+    assert np.array_equal(ours.observed(batch, repeated), wanted)
 
 
 def test_random_rows_are_uniform_over_what_is_free_and_scores_are_sampled_in_proportion() -> None:
