@@ -76,11 +76,18 @@ def evaluations(block: Block) -> Any:
 
 
 def regret_of(block: Block) -> Floats:
-    """(all,) the column `regret`: NaN without a scale or for 0/0, raw scores if the source of the scale is `none`."""
+    """(all,) the column `regret`: NaN without a scale, as of a scale with source `none`, or for 0/0."""
     try:
-        return np.where(np.repeat(block.flat, np.diff(block.starts)), np.nan, block.regret)
+        return np.where(np.repeat(_undefined(block), np.diff(block.starts)), np.nan, block.regret)
     except (ValueError, LookupError, TypeError):  # no scale, or columns that a replay will refuse
         return np.full(int(block.starts[-1]), np.nan)
+
+
+def _undefined(block: Block) -> npt.NDArray[np.bool_]:
+    """(runs,) whether a run has no normalised regret: its scale has no source, or is degenerate."""
+    scaled = [block.scale(i)["source"] != "none" for i in range(len(block))]
+    found: npt.NDArray[np.bool_] = block.flat | ~np.array(scaled, bool)
+    return found
 
 
 def fidelity_of(block: Block) -> Floats:
@@ -169,7 +176,7 @@ def _runs(block: Block) -> Any:
         sums = np.add.reduceat(np.append(values if j is None else values[:, j], 0.0), block.starts[:-1])
         return pa.array(np.where(np.diff(block.starts), sums, 0.0))
 
-    h, costs = block.header, total("cost")
+    h, costs, undefined = block.header, total("cost"), _undefined(block)
     spent = costs.to_numpy() >= float(h["budget"]) * (1 - 1e-9)
     return pa.table({
         **{name: texts(lambda h, key=key: h[key]) for name, key in (("environment", "env"), ("agent", "agent"))},
@@ -181,8 +188,8 @@ def _runs(block: Block) -> Any:
         "subsample": pa.array(np.full(len(block), float(h.get("subsample", 1.0)))),
         "transfer": texts(lambda h: h.get("transfer", {}).get("distribution", "")),
         "evaluations": pa.array(np.diff(block.starts)), "spent": costs,
-        "mean_regret": pa.array(np.where(block.flat, np.nan, block.mean), from_pandas=True),
-        "final_regret": pa.array(np.where(block.flat, np.nan, block.final), from_pandas=True),
+        "mean_regret": pa.array(np.where(undefined, np.nan, block.mean), from_pandas=True),
+        "final_regret": pa.array(np.where(undefined, np.nan, block.final), from_pandas=True),
         "recommendation": pa.array([_json(r) for r in block.arrays["recommended"].tolist()]),
         "ask_seconds": total("seconds", 0), "tell_seconds": total("seconds", 1),
         "status": pa.array(np.where(spent, "budget spent", "ended before").tolist()),

@@ -138,10 +138,12 @@ class Preparation:
         handed, known = _sources(sources, params)
         problem = Problem(**params.problem(), sources=handed)
         with one_blas_thread(), _unknown_names():
-            made = _hire(agent, problem, seed + salt, hyperparameters, workers)
+            made = _make_agent(agent, problem, seed + salt, hyperparameters, workers)
         header = {**_header(params, agent, hyperparameters, seed, epochs), "candidates": count}
         if constraints:
             header["constraints"] = checked(constraints)
+        if bounds is not None:
+            header["bounds"] = {m.name: [m.low, m.high] for m in params.rewarded}
         _warn(header["run"])
         if agent == "auto":
             header["picked"] = load("hpo_envs.agents.transfer.auto:chosen")(problem, hyperparameters.get("late", True))
@@ -242,7 +244,7 @@ def _count(folder: Path, candidates: Any, budget: float | None, epochs: int | No
     return count_of(candidates, budget, epochs or 1)
 
 
-def _hire(agent: Any, problem: Problem, seed: int, hyperparameters: dict[str, Any], workers: int) -> Agent:
+def _make_agent(agent: Any, problem: Problem, seed: int, hyperparameters: dict[str, Any], workers: int) -> Agent:
     """Create the agent; raise a ValueError if it does not support the problem or several workers."""
     if not isinstance(agent, str):
         made: Agent = agent(problem, seed, **hyperparameters)

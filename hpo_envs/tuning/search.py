@@ -170,6 +170,7 @@ class Search:
         self._params, self._agent, self._steps = params, prepared.agent, prepared.steps
         self._constraints = header.get("constraints", {})
         self._returned = (*params.objectives, *(name for name in self._constraints if name not in params.objectives))
+        header |= {"confirm": self._confirm} if self._confirm else {}
         self._record = record = SearchRecord(folder, header, keep)
         self._check = checker(params.action_space)
         self._suggested: Any = None  # by the agent, and not yet recorded
@@ -306,7 +307,7 @@ class Search:
             ValueError: The trial is not pending here, or has neither score, report nor error; see also `finish`.
         """
         if self.trials.get(trial.number) is not trial:
-            raise ValueError(f"trial must be one that was asked for and not told, got {trial!r}")
+            raise ValueError(f"trial must be pending, got {trial!r}")
         started, clock = self._asked[trial.number]
         seconds = time.monotonic() - clock
         if error is not None:

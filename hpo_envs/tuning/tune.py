@@ -186,6 +186,8 @@ def join(folder: Path, workers: int = 1, executor: Any = "auto", seconds: float 
         executor=executor,
         objective=names[0] if len(names) == 1 else tuple(names),
         goal=goals[0] if len(names) == 1 else tuple(goals),
+        bounds=h.get("bounds"),
+        confirm=h.get("confirm", 0),
         epochs=h["epochs"],
         candidates=None if h.get("actions") == "box" else h["candidates"],
         seconds=seconds,

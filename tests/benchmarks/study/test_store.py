@@ -16,7 +16,8 @@ from hypothesis.extra import numpy as hnp
 from hpo_envs.benchmarks.analysis import regret
 from hpo_envs.benchmarks.runs import Run, run
 from hpo_envs.benchmarks.runs.episodes import seeds_of
-from hpo_envs.benchmarks.study import store
+from hpo_envs.benchmarks.study import flat, store
+from hpo_envs.benchmarks.study.block import Block
 from hpo_envs.tables import store as tables
 from tests.helpers import rejects
 
@@ -143,6 +144,14 @@ def test_another_agent_or_id_is_no_mixture(tmp_path: Path) -> None:
     store.write([make(0, agent="bo", hyperparameters={"x": 1})], tmp_path)
     store.write([make(0, env="NMTHPO-swen-v0", table="nmthpo/swen", sha256="c" * 64, budget=3.0)], tmp_path)
     assert len(store.read(tmp_path)) == 3
+
+
+def test_regret_is_null_without_a_scale() -> None:
+    about = {"objectives": ["bleu"], "cost_unit": "evaluations", "versions": {}, "env_kwargs": {}}
+    block = Block.of([make(0, **about, scale={"source": "none", "best": [], "reference": []})])
+    summary = flat.runs([block])
+    assert flat.evaluations(block)["regret"].null_count == len(block.run(0)) > 0
+    assert [summary[name].to_pylist() for name in ("mean_regret", "final_regret")] == [[None], [None]]
 
 
 @pytest.mark.hostile

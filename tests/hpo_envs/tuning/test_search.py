@@ -285,7 +285,7 @@ def test_trials_may_be_told_late_and_as_failures() -> None:
     assert (search.tell(third, {"a": 1.0, "b": 2.0, "cost": 4}).rewards, len(search.trials)) == ([1.0, -2.0], 2)
     failed = search.tell(first, error=RuntimeError("out of memory"))
     assert (failed.status, failed.error) == ("failed", "RuntimeError: out of memory\n")
-    rejects("trial must be one that was asked for and not told, got <Trial 0", search.tell, first, {"a": 1.0, "b": 2.0})
+    rejects("trial must be pending, got <Trial 0", search.tell, first, {"a": 1.0, "b": 2.0})
     rejects("score must be given for a trial without reports", search.tell, second)
     assert search.tell(second, 1.0).status == "failed"  # one number for two objectives
     assert [e.ended for e in search.result] == [1, 2, 0]

@@ -355,3 +355,14 @@ def test_result_is_shown_although_function_replaces_output(tmp_path: Path, monke
     (tmp_path / "replaces_output.py").write_text(code, encoding="utf-8")
     (tmp_path / "space.toml").write_text("x = { low = 0.0, high = 1.0 }", encoding="utf-8")
     assert "2 evaluations" in cli(["tune", "replaces_output:silent", "--space", "space.toml", "--budget", "2"])
+
+
+@pytest.mark.parametrize("given, low, confirm", [({}, -1e6, 0), ({"bounds": (-7.0, 7.0), "confirm": 1}, -7.0, 1)])
+def test_joined_search_has_bounds_and_repeats_of_first(
+    given: dict[str, Any], low: float, confirm: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module, seen = importlib.import_module("hpo_envs.tuning.tune"), []
+    monkeypatch.setattr(module, "_run", lambda search, *_: seen.append((search._params.low[0], search._confirm)))
+    tune(helpers.train, helpers.SPACE, out=tmp_path, budget=8, join=True, progress=False, **given)
+    module.join(tmp_path)
+    assert seen == [(low, confirm)] * 2
