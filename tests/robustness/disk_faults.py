@@ -481,7 +481,7 @@ def tuned() -> Work:
             return "old"
         known = SearchRecord(folder / "search").evaluations
         ended = [e for e in known if e.status == "ok"]
-        assert all(e.score == _squared(e.config) for e in ended)
+        assert all(e.reward == _squared(e.config) for e in ended)
         return "new" if len(ended) == 3 else "between"
 
     return Work(_void, act, judge)
