@@ -1,4 +1,4 @@
-"""First section of the leaderboard: leads over random search by task group; learned optimizers and trivial rivals."""
+"""First section of the leaderboard: leads over random search by task group; learned optimizers and simple baselines."""
 
 from collections.abc import Mapping, Sequence
 from html import escape
@@ -10,6 +10,9 @@ from hpo_envs.benchmarks.report.tables import head, num, table, text
 
 SHOWN = ("tpe", "regularized-evolution")
 """Agents in the picture besides `bo` and the one with the lowest mean: one with a model, and one without."""
+
+MARKS = ("&#9679;", "&#9632;", "&#9670;", "&#9675;")
+"""Symbols of the agents in the picture's key; `page.css` draws the same."""
 
 
 def shown(found: Mapping[str, Any]) -> list[str]:
@@ -32,19 +35,34 @@ def section(found: Mapping[str, Any]) -> str:
     def at(value: float) -> float:
         return float(100 * (value - low) / spread)
 
-    def item(name: str, row: Mapping[str, Any]) -> str:
-        dots = "".join(f'<b style="left:{at(-row[a]):.1f}%;--own:{_colour(a)}"></b>' for a in reversed(agents))
+    def item(name: str, row: Mapping[str, Any], interval: str = "") -> str:
+        dots = "".join(
+            f'<b class="mark{agents.index(a)}" style="left:{at(-row[a]):.1f}%;--own:{_colour(a)}"></b>'
+            for a in reversed(agents)
+        )
         rule = f'<i class="base" style="left:{at(0.0):.1f}%"></i>'
-        drawn = f'<span class="spans" aria-hidden="true">{rule}{dots}</span>'
+        drawn = f'<span class="spans" aria-hidden="true">{rule}{interval}{dots}</span>'
         return f'<li><span class="who">{name}</span>{drawn}<span class="value">{-row[agents[0]]:+.2f}</span></li>'
 
     means = {a: sum(r[a] for r in rows) / len(rows) for a in agents}
-    items = item("<b>mean of all groups</b>", means) + "".join(item(escape(r["group"]), r) for r in rows)
-    key = " ".join(f'<span style="color:{_colour(a)}">&#9679;</span>&nbsp;{escape(a)}' for a in agents)
+    own = found["budgets"][max(found["budgets"], key=int)]["against_random"]
+    left, right = next((-p["difference"][2], -p["difference"][1]) for p in own if p["a"] == agents[0])
+    interval = (
+        f'<i style="left:{at(left):.1f}%;width:{at(right) - at(left):.1f}%;--own:{_colour(agents[0])};opacity:.5"></i>'
+    )
+    ticks = "".join(
+        f'<i class="tick" style="left:{at(v):.1f}%">{v:g}</i>'
+        for v in (k / 10 for k in range(-10, 11))
+        if low <= v <= low + spread
+    )
+    axis = f'<li class="soft" aria-hidden="true"><span></span><span class="spans">{ticks}</span><span></span></li>'
+    items = item("<b>mean of all groups</b>", means, interval) + "".join(item(escape(r["group"]), r) for r in rows)
+    key = " ".join(f'<span style="color:{_colour(a)}">{MARKS[k]}</span>&nbsp;{escape(a)}' for k, a in enumerate(agents))
     return (
         f'<section><h2 id="verdict">Across task groups</h2><p><b>{escape(found["sentence"].replace("`", ""))}</b></p>'
-        f'<p class="soft">Lead over random search (dashed), right is better; number: {escape(agents[0])}. {key}</p>'
-        f'<ol class="answer">{items}</ol>{_folded("All agents by task group", _every(found))}'
+        f'<p class="soft">Lead over random search (dashed) in mean normalised regret, right is better; bar (95 % '
+        f"interval over task groups) and number: {escape(agents[0])}. {key}</p>"
+        f'<ol class="answer">{items}{axis}</ol>{_folded("All agents by task group", _every(found))}'
         f"{_learned(found.get('learned', ()))}</section>"
     )
 
@@ -55,7 +73,7 @@ def _folded(title: str, inside: str) -> str:
 
 def _every(found: Mapping[str, Any]) -> str:
     """Table of the leads of all agents, a row for each task group."""
-    names, rows = [s["agent"] for s in _standings(found)], found["by_group"]
+    names, rows = [s["agent"] for s in _standings(found) if s["agent"] != "random"], found["by_group"]
     spread = max(abs(r[a]) for r in rows for a in names) or 1.0
     cells = [[head(r["group"]), num(r["environments"]), *(_heat(-r[a], spread) for a in names)] for r in rows]
     columns = [("", "task group"), ("n", "environments"), *(("n", a) for a in names)]
@@ -84,6 +102,6 @@ def _learned(rows: Sequence[Mapping[str, str]]) -> str:
         [text(r["level"]), head(r["method"]), *(num(float(r[f]) if r[f] else None, r[f] or "-") for f in fields)]
         for r in known
     ]
-    caption = "Mean normalised regret, 20 evaluations; what training has not seen; blind: without the run's history"
+    caption = "Mean normalised regret, 20 evaluations; unseen: in no training data; blind: without the run's history"
     columns = [("", "unseen"), ("", "optimizer"), *(("n", f) for f in fields)]
-    return _folded("Learned optimizers and their trivial rivals", table("learned", caption, columns, cells))
+    return _folded("Learned optimizers and simple baselines", table("learned", caption, columns, cells))

@@ -190,10 +190,11 @@ def ways(frame: pd.DataFrame) -> list[pd.DataFrame]:
     """The scores of the sensitivity analysis, in its order."""
     family, default = frame["environment"].str.split("-").str[0], matrix(frame, "mean_40")
     halves = frame["group"].mask(family == "CharHPO", frame["group"].str.contains("pronunciation").astype(str))
+    corpus = frame["group"].str.replace(r",.*", "", regex=True)
     seeds = default.groupby(NAMES).agg(lambda x: stats.trim_mean(x, 0.25))
     found = [default, *(matrix(frame, c) for c in ("final_40", "final_20", "mean_20"))]
     found += [default.rank(axis=1), seeds.assign(seed=0).set_index("seed", append=True), matrix(frame, "unclipped_40")]
-    found += [matrix(frame.assign(group=g), "mean_40") for g in (halves, family)]
+    found += [matrix(frame.assign(group=g), "mean_40") for g in (halves, corpus, family)]
     return found + [matrix(frame[family != name], "mean_40") for name in family.unique()]
 
 

@@ -119,34 +119,35 @@ def measured(frame: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def sentence(found: Mapping[str, Any]) -> str:
-    """The verdict in two to four sentences, for README and report."""
+    """The verdict, for README, report and leaderboard: one sentence, and the names of the agents in another."""
     own = found["budgets"][str(LONGEST)]
     against = {p["a"]: p for p in own["against_random"]}
-    leader = own["standings"][0]["agent"]
     by = {verdict: [s["agent"] for s in own["standings"] if against.get(s["agent"], {}).get("verdict") == verdict]
           for verdict in ("better", "worse", "inconclusive")}  # fmt: skip
-    tied = [s["agent"] for s in own["standings"] if s["there"] == "tied for best" and s["agent"] != leader]
-    families = sentences.listed([f"{n} of {f}" for f, n in found["families"].items()], 99)
-    mean, high, low = (-v for v in against[leader]["difference"])
+    better = by["better"]
+    different = [p for p in own["pairs"] if {p["a"], p["b"]} <= {*better} and p["verdict"] != "inconclusive"]
+    kept = next((w["kept"] for w in found["sensitivity"] if w["way"] == inference.FAMILIES), 0)
+    probable = [b["a"] for b in found["bayes"] if b["b"] == inference.BASE and b["high"] < 0.0]
+    doubted = [a for a in better if a not in probable]
 
     def named(agents: Sequence[str]) -> str:
-        return sentences.listed([f"`{a}`" for a in agents], 99) if agents else "no optimizer"
+        return sentences.listed([f"`{a}`" for a in agents], 99) if agents else "none"
 
-    others = named(tied) if tied else "none"
+    def count(n: int) -> str:
+        return {0: "no difference is", 1: "one difference is"}.get(n, f"{n} differences are")
+
+    leads = sorted(-against[a]["difference"][0] for a in better)
+    by_how_much = f", by {leads[0]:.3f} to {leads[-1]:.3f}" if better else ""
     seeds = " to ".join(map(str, dict.fromkeys(found["seeds"])))
-    said = (
-        f"Across {found['groups']} task groups ({families}), with {LONGEST} evaluations and {seeds} seeds, lower "
-        f"mean normalised regret than random search is significant for {named(by['better'])} (t tests over task "
-        f"groups, Holm, alpha = {intervals.ALPHA:g}). `{leader}` has the lowest, by {mean:.3f} [{low:.3f}, {high:.3f}] "
-        f"(95 % interval); not significantly different from it: {others}."
+    return (
+        f"On {found['groups']} task groups of {len(found['families'])} families, which are no random sample, with "
+        f"{LONGEST} evaluations and {seeds} seeds, {len(better)} of {len(against)} optimizers have significantly lower "
+        f"mean normalised regret than random search{by_how_much} (t tests over task groups, Holm over {len(against)}, "
+        f"alpha = {intervals.ALPHA:g}); among these, {count(len(different))} significant; with each family as one "
+        f"group, {count(kept)} significant at all; a hierarchical model that includes new model classes "
+        f"{f'does not confirm the lead of {named(doubted)}' if doubted else 'confirms their leads'}. Better: "
+        f"{named(better)}; worse: {named(by['worse'])}; inconclusive: {named(by['inconclusive'])}."
     )
-    said += f" Significantly worse than random search: {named(by['worse'])}." if by["worse"] else ""
-    if not by["inconclusive"]:
-        return said
-    needed = [against[a]["needed"] or inference.MOST for a in by["inconclusive"]]
-    ends = [f"{'over ' * (n == inference.MOST)}{n:,}" for n in (min(needed), max(needed))]
-    wanted = " to ".join(dict.fromkeys(ends))
-    return f"{said} Inconclusive against random search: {named(by['inconclusive'])}; {wanted} groups would decide."
 
 
 def tables(found: Mapping[str, Any]) -> dict[str, list[str]]:
@@ -176,7 +177,7 @@ def tables(found: Mapping[str, Any]) -> dict[str, list[str]]:
         ))  # fmt: skip
     unsure = [[f"`{p['a']}`, `{p['b']}`", signed(p["difference"]), numbers.p_value(p["p_holm"]),
                str(p["needed"] or f"over {inference.MOST}"), f"{p['detectable']:.3f}"]
-              for p in own["pairs"] if p["verdict"] not in ("better", "worse")]  # fmt: skip
+              for p in own["pairs"] if p["b"] != inference.BASE and p["verdict"] == "inconclusive"]  # fmt: skip
     ways = [[w["way"], str(w["groups"]), f"`{w['leader']}`", ", ".join(f"`{a}`" for a in w["tied"]) or "none",
              f"{w['kept']} of {w['of']}", str(w["other_sign"])] for w in found["sensitivity"]]  # fmt: skip
     pays = [[e["property"], f"{e['sd']:.2g}", signed([e["effect"], e["low"], e["high"]]), numbers.p_value(e["p"])]
@@ -193,12 +194,12 @@ def tables(found: Mapping[str, Any]) -> dict[str, list[str]]:
     versus = [[f"`{b['b']}`", signed([b["mean"], b["low"], b["high"]]), f"{b['better']:.3f}",
                f"{b['group']:.3f}", f"{b['model']:.3f}"] for b in found["bayes"] if b["a"] == leader]  # fmt: skip
     return {
-        "ranking": table_of(["agent", "mean regret", "less random search [95 %]", "Holm", "Wilcoxon p", "better on",
+        "ranking": table_of(["agent", "mean regret", "minus random search [95 %]", "Holm", "Wilcoxon p", "better on",
                              "hierarchical model", f"at {properties.BUDGETS[0]} evaluations", "from seeds"], ranking),
         "power": table_of(["pair", "difference [95 %]", "Holm", "groups needed", "detectable"], unsure),
-        "bayes": table_of([f"`{leader}` less", "mean [95 %]", "P(better)", "sd over groups", "over models"], versus),
+        "bayes": table_of([f"`{leader}` minus", "mean [95 %]", "P(better)", "sd over groups", "over models"], versus),
         "sensitivity": table_of(["score or tasks", "groups", "leader", "tied", "pairs kept", "other sign"], ways),
-        "tracks": table_of(["track", "agent", "mean regret", "less random search [95 %]", "Holm", "better on",
+        "tracks": table_of(["track", "agent", "mean regret", "minus random search [95 %]", "Holm", "better on",
                             "final regret"], others),
         "pays": table_of(["property", "one sd", "change of the lead [95 %]", "p"], pays),
     }  # fmt: skip
