@@ -1,6 +1,6 @@
 """Messages between a run and isolated agents: JSON, and arrays as bytes. Nothing is pickled.
 
-A message consists of a mark, the lengths of its JSON and of its arrays, and both. In the JSON an array is
+A message consists of a head (`HEAD`), its JSON, and the data of its arrays and bytes. In the JSON an array is
 `{"$array": [dtype, shape, offset]}` and bytes are `{"$bytes": [length, offset]}`; spaces and grammars are encoded, too.
 """
 

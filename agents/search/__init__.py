@@ -1,1 +1,1 @@
-"""Single-fidelity optimisers, one per module."""
+"""Single-fidelity optimisers and their base classes."""

@@ -134,7 +134,7 @@ class BoxBayesianOptimisation(Agent):
         return self._action(self._space.snap(np.full((1, len(self._space)), 0.5))[0])
 
     def _point(self, action: Any) -> Floats:
-        """(d,) snapped coordinates of an action."""
+        """(d,) coordinates of an action in the unit cube, snapped."""
         unit = (np.asarray(action, dtype=np.float64).ravel() - self._low) / (self._high - self._low)
         return np.asarray(self._space.snap(unit[None])[0])
 

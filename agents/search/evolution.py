@@ -101,7 +101,7 @@ class RegularizedEvolution(Agent):
             raise ValueError(f"action_space must be rows, be a grid or have a grammar, got {problem.action_space}")
 
     def ask(self) -> Any:
-        """Return a random candidate of the first population, then a mutated winner; in a grammar, its next action."""
+        """Return a random candidate (first population) or a mutated winner; with a grammar, the next action of one."""
         if self._building is not None:
             member, actions = self._building
             return actions.pop(0) if len(actions) > 1 else actions[0]

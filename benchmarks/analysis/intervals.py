@@ -182,7 +182,7 @@ def _weights(environments: int, groups: Sequence[Any] | None) -> Floats:
 
 
 def _blocks(d: Floats, weights: Floats) -> tuple[Floats, Floats]:
-    """Variance of the weighted mean over seeds run on every environment (0 below two), and its degrees of freedom."""
+    """Variance of the weighted mean over seeds run on every environment (0 for fewer than two); its df, at least 1."""
     per_seed = np.einsum("...es,e->...s", d, weights)  # NaN where some environment lacks the seed
     shared = np.isfinite(per_seed)
     count = shared.sum(axis=-1)

@@ -205,9 +205,9 @@ def designs(r: Reproduction) -> None:
 
 
 def summary(found: Mapping[tuple[str, str, str, str], Floats]) -> list[dict[str, str]]:
-    """Mean regret by family and over all, and differences with intervals on fixed tasks and across task groups.
+    """Mean regret by family and over task groups, and differences with intervals on fixed tasks and across groups.
 
-    `found` has the (2, seeds) regrets by level, family, task and method.
+    `found` has (2, seeds) mean and final regrets by level, family, task and method; only the means are used.
     """
     rows = []
     for level in dict.fromkeys(k[0] for k in found):

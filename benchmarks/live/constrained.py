@@ -45,7 +45,7 @@ def gardner(c: Config) -> tuple[float, ...]:
 
 
 def gramacy(c: Config) -> tuple[float, ...]:
-    """The toy problem of Gramacy et al. (Technometrics 58, 2016): a linear objective and two curved borders."""
+    """The toy problem of Gramacy et al. (Technometrics 58, 2016): a linear objective, nonlinear constraints."""
     x, y = c["x"], c["y"]
     wave = 1.5 - x - 2.0 * y - 0.5 * math.sin(2.0 * math.pi * (x * x - 2.0 * y))
     return -(x + y), wave, x * x + y * y - 1.5

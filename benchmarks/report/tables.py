@@ -16,7 +16,7 @@ def table(
     css: str = "sort",
     packed: dict[str, str] | None = None,
 ) -> str:
-    """A scrollable HTML table with the classes `css`; columns are (class, name), cells are HTML.
+    """A scrollable HTML table with the classes `css`; columns are (class, name), cells are `<td>` or `<th>` elements.
 
     If `packed` is given, the rows are stored there by `key`, and the page's script inserts them.
     """

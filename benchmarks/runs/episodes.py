@@ -38,7 +38,7 @@ def _actions(env_id: str, env_kwargs: Mapping[str, Any]) -> tuple[str | None, bo
 
 
 def kind_of_action(env_id: str, env_kwargs: Mapping[str, Any]) -> str | None:
-    """Kind of an id's actions, see `hpo_envs.core.params.Kind`; None for ids of other packages."""
+    """Kind of the actions of one of this package's ids, see `hpo_envs.core.params.ActionKind`."""
     return _actions(env_id, env_kwargs)[0]
 
 
@@ -80,7 +80,7 @@ class Episodes:
 
     @classmethod
     def of(cls, envs: Any) -> Episodes:
-        """The episodes of an environment right after `reset`."""
+        """The current episodes of a vectorized environment; call it after `reset`."""
         env = envs.unwrapped
         keys, tables = env.episodes
         return cls(env.params, keys, tables, None if env.params.view.whole else env.rows)

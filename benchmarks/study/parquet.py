@@ -91,7 +91,7 @@ def decode(path: Path) -> Block:
 
 
 def regret_of(path: Path) -> Array:
-    """The column `regret` of a part, which `decode` does not read, as it follows from the others."""
+    """The column `regret` of a part; `decode` omits it, as it can be computed from other columns."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

@@ -40,7 +40,7 @@ def rows() -> dict[tuple[str, ...], list[str]]:
 
 
 def overhead(name: str) -> float:
-    """Return the mean CPU time in ms of a suggestion and its report; NaN if the agent supports none of `TASKS`."""
+    """Return the mean CPU time in ms of `ask` plus `tell` on the first of `TASKS` that fits the agent; NaN if none."""
     for env_id in TASKS:
         env = gym.make(env_id, disable_env_checker=True)
         if not agents.fits(name, problem := problem_of(env)):

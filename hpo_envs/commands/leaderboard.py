@@ -99,7 +99,7 @@ def _bare(run: Run) -> Run:
 
 
 def _where(before: Run, after: Run) -> str:
-    """Text that names the first evaluation that differs; empty if none does."""
+    """Text that names the first evaluation whose actions differ; empty if there is none."""
     for i, (a, b) in enumerate(zip(before.actions, after.actions, strict=False)):
         if (a != b).any() if hasattr(a, "any") else a != b:
             return f", from evaluation {i + 1} on"

@@ -117,7 +117,7 @@ def kind_of(spec: Spec) -> Literal["measured", "surrogate"]:
 
 
 def installed(spec: Spec) -> bool:
-    """Return whether the tables of an id ship or have been fetched."""
+    """Return whether no table of an id remains to be fetched."""
     from hpo_envs.tables import store
 
     return not any(store.exists(table) and store.missing(table) for table in spec.tables)

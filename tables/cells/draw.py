@@ -27,7 +27,7 @@ LANE = 0.5
 """Width of a lane, relative to that of a node."""
 
 Place = str | tuple[str, int]
-"""A node, or the lane in which its edges pass a layer."""
+"""A node, or (node, layer) for the lane in which its outgoing edges pass a layer."""
 
 
 def layout(cell: Cell | Sketch) -> dict[Place, tuple[float, float]]:

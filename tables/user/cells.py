@@ -125,7 +125,7 @@ def number(text: str) -> float | int | None:
 
 
 def missing(text: str) -> bool:
-    """Return whether a text means an empty cell."""
+    """Return whether a text stands for a missing value, regardless of its case."""
     return text.lower() in ("", "nan", "na", "n/a", "null")
 
 

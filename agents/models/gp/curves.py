@@ -42,7 +42,7 @@ NEAR = 0.05
 """Sources of lower similarity than this are ignored, see `alike`."""
 
 CLIP, STRENGTH = 3.0, 10.0
-"""Largest prediction error in standard deviations, and number of errors of size 1 in the prior of their scale."""
+"""Limit to which prediction errors are clipped, in standard deviations; weight, in errors, of a prior scale of 1."""
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 """graph2vec (Narayanan et al. 2017): vectors of cells from which a model predicts their subtrees.
 
-A document of a cell is its Weisfeiler-Lehman subtrees; its vector is trained as a distributed bag of words with
-negative sampling. Upstream's 50 dimensions are of the same words by distributed memory with hierarchical softmax
-(Doc2Vec, 100 epochs, `make_arch_embeddings.ipynb`), on all 14,322 cells.
+The document of a cell is its Weisfeiler-Lehman subtrees; its vector is trained as a distributed bag of words with
+negative sampling. Upstream trains vectors of 50 dimensions on the same words of all 14,322 cells by distributed memory
+with hierarchical softmax (Doc2Vec, 100 epochs, `make_arch_embeddings.ipynb`).
 """
 
 from collections import Counter

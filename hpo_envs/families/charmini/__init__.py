@@ -22,7 +22,7 @@ def _family(name: str, entry_point: str, **more: Any) -> Family:
 
 
 def _measured(name: str, entry_point: str, **more: Any) -> Family:
-    """Family with CharHPO's split of languages, and Greek, Korean and Vietnamese, which CharHPO lacks."""
+    """Family with CharHPO's split of languages, plus Vietnamese for validation and Greek and Korean for test."""
     split = Distribution(name, f"{name}-{{}}-v0", _TASKS, ("arm", "vie"), ("geo", "gre", "kor", "rum"))
     cited = ("wiemerslage2024quantifying", "gorman2020sigmorphon", "lee2020wikipron")
     return _family(name, entry_point, distributions=(split,), references=cited, **more)

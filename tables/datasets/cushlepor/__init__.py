@@ -42,5 +42,5 @@ def table(pair: str, labels: str, reference: str) -> str:
 
 
 def references(pair: str) -> tuple[str, ...]:
-    """References of a pair, the default first."""
+    """Names of the reference translations of a pair, the default first."""
     return REFERENCES.get(pair, ("A",))

@@ -50,7 +50,7 @@ def recognised(frame: Frame) -> Frame:
 
 
 def _expanded(frame: Frame) -> Frame:
-    """Expand each column of mappings, in JSON or Python's notation, to a column for each key, `params.lr`."""
+    """Expand columns that hold only mappings, in JSON or Python's notation, to one column per key, as `params.lr`."""
     columns: dict[str, Any] = {}
     for name, cells in frame.cells.items():
         made = {t: run for t in different(cells) if (run := _mapping(t)) is not None}

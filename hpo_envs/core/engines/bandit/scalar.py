@@ -1,4 +1,4 @@
-"""One bandit episode: `reset`, `step`, pulls of arms, keys of `info`, end by budget, observation."""
+"""One bandit episode: `reset`, `step`, pulls of arms, simulated workers, `info`, termination, observation."""
 
 import functools
 import math

@@ -18,7 +18,7 @@ from hpo_envs.tables.checks import one_of
 from hpo_envs.tables.table import Hyperparameter, Metric, Table
 
 WITHOUT_BUDGET = {"evaluations": 10_000.0, "s": 1e8}
-"""Budget of an episode with `budget=None`, by unit: a box has no last configuration."""
+"""Budget of an episode with `budget=None`, by unit; a box never runs out of configurations."""
 
 
 class Evaluations(NamedTuple):

@@ -1,4 +1,4 @@
-"""A recurrent cell of any graph on a segment of text, forward and backward through time, in double precision."""
+"""Forward pass and backpropagation through time of a recurrent cell with any graph on a segment of text."""
 
 import functools
 from collections.abc import Iterator, Sequence

@@ -119,7 +119,7 @@ class PackedLSTM(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *outputs: Tensor) -> Any:
-        """Return the derivatives with respect to all arguments except the sizes."""
+        """Return the gradients with respect to all arguments; None for `sizes`, and for `start` if that is None."""
         x, start, wx, wh, gates, cells, squashed, out = ctx.saved_tensors
         width = wh.shape[0]
         enter, keep, leave, content = gates.split(width, 1)

@@ -57,7 +57,7 @@ class Encoder:
         }
 
     def scores(self, p: Mapping[str, Tensor], ids: Tensor, drop: Dropout) -> Tensor:
-        """(n, outputs) or (n, positions, outputs) scores of (n, positions, symbols of each) symbols, padded with 0."""
+        """(n, outputs), or unpooled (n, positions, outputs), scores of (n, positions, symbols) `ids` padded with 0."""
         inside = ids[..., 0] > 0
         x = torch.nn.functional.embedding(ids, p["symbols"], padding_idx=0).sum(2)
         x = drop(x) * inside[..., None]
