@@ -1,4 +1,4 @@
-"""`Agent`, the ask/tell interface; failed and diverged runs (`lost`), incumbents, agents written as loops."""
+"""Ask/tell interface (`Agent`), agents written as loops (`Planned`), incumbents, lost runs, checks of arguments."""
 
 from __future__ import annotations
 
@@ -15,24 +15,25 @@ from hpo_envs.agents.problem import Problem
 class Agent(abc.ABC):
     """An optimizer with an ask/tell interface.
 
-    Each episode has its own agent. It has access to the problem and the observed outcomes, nothing else: no table, no
-    optimum, no held-out metric.
+    Each episode has its own agent, which has access to the problem and the observed outcomes and nothing else: no
+    table, no optimum, no held-out metric.
 
     Args:
         problem: All that is known before the first evaluation.
         seed: Seed of the agent's own generator, `self.rng`. The same seed gives the same suggestions in any process.
 
     Attributes:
-        done: Whether the agent ends its run, because it is confident or its plan is complete. Most agents never do.
-        parallel: Whether `ask` may be called again before the outcome of the last action. Such agents accept outcomes
-            in any order. Agents for which this depends on the problem set it in the constructor.
-        random_first: Number of initial actions that equal those of random search. With a budget of at most this many
-            evaluations the agent cannot differ from random search, and results note this.
+        done: Whether the agent has ended its run, because it is confident or its plan is complete; most agents never
+            end a run.
+        parallel: Whether `ask` may be called again before the last action's outcome is reported. Such agents accept
+            outcomes in any order. Agents for which this depends on the problem set it in the constructor.
+        random_first: Number of initial actions drawn as in random search. With a budget of at most this many
+            evaluations the agent is random search, and results note this.
         listens: Whether the agent learns from actions that it did not suggest.
-        trained_on: Languages or task groups of the tables that its weights were fitted to. Runs on a problem whose
-            `held_out` has one of them are marked `seen` in all results.
-        constrained: Whether the agent models constraints, from `info["violations"]`; others observe an infeasible
-            evaluation as a failed one.
+        trained_on: Languages or task groups of the tables that the agent's weights were fitted to. Runs on a problem
+            whose `held_out` has one of them are marked `seen` in all results.
+        constrained: Whether the agent models constraints, from `info["violations"]`; for any other agent an
+            infeasible evaluation has the status of a failed one.
         supports: Kinds of problems that an unregistered agent supports, named as in `hpo-envs list --agents` (`rows`,
             `grid`, `arms`, ...); empty: all.
         observes: Whether the agent is a policy, which acts on observations of the environment: `observe` is called
@@ -67,7 +68,7 @@ class Agent(abc.ABC):
     def prepare(cls, agents: Sequence[Any]) -> None:
         """Do the common work of the next `ask` of several agents together; by default, do nothing.
 
-        No suggestion may depend on it: an agent that was not prepared suggests the same action.
+        No suggestion may depend on this call: an agent that was not prepared suggests the same action.
 
         Args:
             agents: Agents of this class in one run, each before its next `ask`.
@@ -77,7 +78,7 @@ class Agent(abc.ABC):
     def ask(self) -> Any:
         """Return the next action, an element of `problem.action_space`.
 
-        Only for `parallel` agents may it be called again before `tell`.
+        Only if `parallel` is True may `ask` be called again before `tell`.
         """
 
     @abc.abstractmethod
@@ -101,7 +102,10 @@ class Agent(abc.ABC):
 
     @abc.abstractmethod
     def recommend(self) -> Any:
-        """Return the action that the agent would choose if the run stopped now."""
+        """Return the action that the agent would choose if the run stopped now.
+
+        If a candidate of the problem's grammar takes several actions, return the sequence of all of them.
+        """
 
 
 LOST = ("failed", "diverged")
@@ -118,7 +122,8 @@ class Incumbent:
     """The best evaluated action so far, on any space.
 
     Attributes:
-        best: Best reward (for several objectives, their sum) and its action; None before the first evaluation.
+        best: (reward, action) of the best evaluation, a successful one if there is any; the reward is the sum over
+            several objectives. None before the first evaluation.
         succeeded: Whether any run succeeded.
     """
 
@@ -151,7 +156,7 @@ def prepare_each(agents: Iterable[Agent]) -> None:
 class Planned(Agent):
     """Base class of agents written as loops, as in their papers: `reward, info = yield action`.
 
-    Subclasses write `plan`; when it returns, the agent is done.
+    Subclasses implement `plan`; when it returns, the agent is done.
     """
 
     listens = False
@@ -167,14 +172,14 @@ class Planned(Agent):
         """Yield each action and receive its `(reward, info)`."""
 
     def ask(self) -> Any:
-        """Return the action that the plan yielded last."""
+        """Return the last action that the plan yielded; the first call starts the plan."""
         if not self._started:
             self._started = True
             self._next = next(self._plan)
         return self._next
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Send the outcome to the plan; keep its next action, or be done if it returns.
+        """Send the outcome to the plan and store the plan's next action; set `done` if the plan returns.
 
         Raises:
             ValueError: The step evaluated nothing, as with several simulated workers; a plan needs each outcome in

@@ -29,7 +29,7 @@ class Candidates(Incumbent):
         levels: (levels,) resource of each checkpoint; [1] if actions are not pairs.
         top: Index of the last checkpoint, that of a full training.
         times: (count,) number of times each candidate was suggested, or reported without a suggestion.
-        pending: Candidates suggested whose outcomes were not yet reported.
+        pending: Candidates suggested but not yet reported, in the order of suggestion, repeats included.
         failed: (count,) whether the last run of each candidate failed or diverged.
 
     Raises:
@@ -55,7 +55,7 @@ class Candidates(Incumbent):
 
     @functools.cached_property
     def features(self) -> Floats:
-        """(count, d) float64 in [0, 1]: the problem's features; on a grid without features, its indices, scaled.
+        """(count, d) float64 features in [0, 1]; on a grid without features, grid indices divided by their maxima.
 
         Raises:
             ValueError: The candidates have no features and are not on a grid.
@@ -76,19 +76,22 @@ class Candidates(Incumbent):
         return self.features[:, np.ptp(self.features, axis=0) > 0]
 
     def gram(self, kernel: str, length_scale: float) -> Floats:
-        """(count, count) kernel matrix of the features, gathered from that of the problem's base if that is small."""
+        """Return the (count, count) kernel matrix of the features, a part of that of the base if the base is small."""
         matrix, index = self.base_gram(kernel, length_scale)
         return matrix if index is None else matrix[np.ix_(index, index)]
 
     def base_gram(self, kernel: str, length_scale: float) -> tuple[Floats, Indices | None]:
-        """Kernel matrix of the base (of the candidates, if that is large) and each candidate's row in it, or None."""
+        """Return the kernel matrix of the problem's base and the row of each candidate in this matrix.
+
+        Without a base, or if the base is large, return the matrix of the candidates and None.
+        """
         base, index = self._problem.base, self._problem.index
         if base is None or index is None or len(base) > kernels.LARGEST_SHARED:
             return kernels.gram(kernel, self.features, length_scale), None
         return kernels.gram(kernel, base, length_scale), index
 
     def gram_rows(self, kernel: str, length_scale: float) -> Callable[[int], Floats]:
-        """Return a function that maps k to row k of `gram`, without the matrix if the problem's base is large."""
+        """Return a function that maps k to row k of `gram`; if the base is large, it does not compute the matrix."""
         base = self.features if self._problem.base is None else self._problem.base
         if len(base) > kernels.LARGEST_SHARED:
             return lambda k: kernels.gram_row(kernel, self.features, length_scale, k)
@@ -105,7 +108,7 @@ class Candidates(Incumbent):
         return affordable(self.levels, resource)
 
     def action(self, row: int, level: int | None = None) -> Any:
-        """The action that evaluates a candidate; if actions are pairs, at `top` unless another level is given."""
+        """Return the action that evaluates a candidate; if actions are pairs, its level is `top` by default."""
         if self.pairs:
             return np.array([row, self.top if level is None else level])
         return np.array(np.unravel_index(row, self._shape)) if self._grid else int(row)
@@ -142,7 +145,7 @@ class Candidates(Incumbent):
         return np.asarray(self.times == self.times.min())
 
     def nearest(self, distances: Floats, fresh: bool) -> int:
-        """The candidate with the smallest of (count,) distances; with `fresh`, among free ones."""
+        """Return the candidate with the smallest of (count,) distances; with `fresh`, only free ones are compared."""
         return int(np.argmin(np.where(self.free, distances, np.inf) if fresh else distances))
 
     def shuffle(self, rng: np.random.Generator) -> None:
@@ -150,7 +153,7 @@ class Candidates(Incumbent):
         self._order = rng.permutation(self.count).tolist()
 
     def draw(self, rng: np.random.Generator) -> int:
-        """A random free candidate."""
+        """Return the next free candidate in the random order; the order is redrawn once it is exhausted."""
         while True:
             while self._order:
                 row = self._order.pop()
@@ -159,7 +162,7 @@ class Candidates(Incumbent):
             self.shuffle(rng)
 
     def recommend(self, rng: np.random.Generator) -> Any:
-        """The best evaluated action; before the first evaluation, the action of a random candidate."""
+        """Return the best evaluated action; before the first evaluation, the action of a random candidate."""
         return self.action(int(rng.integers(self.count))) if self.best is None else self.best[1]
 
 
@@ -169,12 +172,12 @@ class OnCandidates(Agent):
     candidates: Candidates
 
     def recommend(self) -> Any:
-        """Return the best evaluated action (the largest sum of rewards); before any evaluation, a random one."""
+        """Return the evaluated action with the largest sum of rewards; before any evaluation, a random action."""
         return self.candidates.recommend(self.rng)
 
 
 TIE = 1e-9
-"""Scores closer than this, relative to the largest, are tied: a difference within round-off."""
+"""Relative difference from the largest score up to which a score is tied with it: round-off."""
 
 AFFORDABLE = 20_000
 """Largest number of candidates at which all are scored."""
@@ -210,7 +213,7 @@ class CandidatePool:
 
         Args:
             rows: (t,) candidates observed.
-            scores: (t,) their scores; higher is better.
+            scores: (t,) scores of `rows`; higher is better.
             free: (n,) mask of candidates to suggest.
             rng: Draws the random candidates, which are free ones.
         """

@@ -33,8 +33,8 @@ class Problem:
         objectives: Number of rewards per evaluation.
         budget: Budget of an episode, in `unit`; None: unlimited.
         unit: Unit of the budget and of `info["cost"]`.
-        mutate: `mutate(action, rng) -> action` if the space has a grammar, else None; `mutate(None, rng)` is a random
-            candidate. If a candidate takes several actions, argument and result are (steps, ...) arrays of all of them.
+        mutate: `mutate(action, rng) -> action` if the space has a grammar, else None; `mutate(None, rng)` returns a
+            random candidate. If a candidate takes several actions, argument and result are (steps, ...) arrays.
         reward_bounds: (objectives, 2) float64, lowest and highest reward by the metrics' definition (never from the
             table), infinite where a metric has no bound; None: unknown.
         base: (table rows, d) features that several problems share, such as those of a whole table: `features` is
@@ -100,7 +100,7 @@ class Problem:
         return f"<Problem: {self}>"
 
     def with_features(self, prefix: str | tuple[str, ...]) -> Problem:
-        """The same problem with only the features whose names start with a prefix; itself for an empty prefix.
+        """Return the problem with only the features whose names start with a prefix; unchanged for an empty prefix.
 
         The new problem has neither axes nor points, and its sources have only these features.
 
@@ -108,7 +108,7 @@ class Problem:
             prefix: Prefix, or several, of the names of features.
 
         Raises:
-            ValueError: No feature's name starts with it.
+            ValueError: No feature has a name that starts with the prefix.
         """
         if not prefix:
             return self
@@ -124,10 +124,11 @@ class Problem:
         )
 
     def with_resource(self, resource: float | None) -> Problem:
-        """The same problem with a limit on the training of one configuration; itself for None or without checkpoints.
+        """Return the problem with only the checkpoints within a resource; unchanged for None or without checkpoints.
 
         Args:
-            resource: Limit in units of the first checkpoint (epochs if every epoch is a checkpoint).
+            resource: Limit of the training of one configuration, in units of the first checkpoint (epochs if every
+                epoch is a checkpoint); the first checkpoint always remains.
 
         Raises:
             ValueError: The resource is not positive.
@@ -203,12 +204,12 @@ class Problem:
 
 
 def _immutable(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Copy an array into bytes, so that nothing can make it writable."""
+    """Return a copy of an array that is backed by bytes, so that nothing can make it writable."""
     return np.frombuffer(array.tobytes(), array.dtype).reshape(array.shape)
 
 
 def sealed(problem: Problem) -> Problem:
-    """Copy a problem and its sources with arrays that nothing can make writable."""
+    """Return a copy of a problem and its sources whose arrays nothing can make writable."""
 
     def arrays(of: Problem | Source) -> dict[str, Any]:
         values = {f.name: getattr(of, f.name) for f in dataclasses.fields(of)}
@@ -219,7 +220,7 @@ def sealed(problem: Problem) -> Problem:
 
 
 def private(problem: Problem, seed: int, rows: npt.NDArray[Any] | None = None) -> Problem:
-    """A copy of the problem for one agent, with its own seeded action space and optionally only some of the rows.
+    """Return a copy of a problem for one agent, with a separate, seeded action space and, optionally, other rows.
 
     Args:
         problem: The shared problem; see `sealed`.
@@ -240,7 +241,7 @@ def private(problem: Problem, seed: int, rows: npt.NDArray[Any] | None = None) -
 
 
 def affordable(levels: Floats, resource: float) -> int:
-    """Index of the last checkpoint within a resource (in units of the first checkpoint); at least 0."""
+    """Return the index of the last of `levels` within a resource (in units of the first level); at least 0."""
     return max(int(np.searchsorted(levels, resource * levels[0] * (1 + 1e-9), side="right")) - 1, 0)
 
 
@@ -252,14 +253,14 @@ class Axis:
         values: Coordinates of the distinct values, ascending; empty: any coordinate is a value.
         categorical: Whether the values have no order.
         parent: Index of an earlier axis that decides whether this one is active; -1: always active.
-        when: Indices of the parent's values that activate it.
-        others: Further parents, each with the indices of its values that activate this axis; all must.
+        when: Indices of the parent's values that activate this axis.
+        others: (axis, indices of its values) of further parents; the axis is active only if all parents activate it.
         name: Name of the hyperparameter; empty: not known.
         choices: Natural values of a list, in the order of their coordinates, which divide [0, 1] into equal parts;
             empty: a range. Default: 0, 1, ... if there are `values`, except for a range of integers.
         low: Smallest natural value of a range.
         high: Largest natural value of a range.
-        whole: Whether a range consists of integers, each with an interval around it.
+        whole: Whether a range consists of integers; each covers an interval of coordinates.
         log: Whether coordinates are linear in the logarithms of natural values.
     """
 
@@ -284,7 +285,7 @@ class Axis:
 
     @property
     def kind(self) -> str:
-        """`categorical`, `ordinal` (a list of ordered values), `integer` or `real`."""
+        """Kind of hyperparameter: `categorical`, `ordinal` (a list of ordered values), `integer` or `real`."""
         if self.choices:
             return "categorical" if self.categorical else "ordinal"
         return "integer" if self.whole else "real"
@@ -295,7 +296,7 @@ class Axis:
         return len(self.choices) == 1 or (not self.choices and self.low == self.high)
 
     def natural(self, coordinate: float) -> Any:
-        """The natural value of a coordinate."""
+        """Return the natural value of a coordinate in [0, 1]."""
         if self.choices:
             return self.choices[min(int(coordinate * len(self.choices)), len(self.choices) - 1)]
         low, high = self._ends
@@ -304,7 +305,7 @@ class Axis:
         return round(value) if self.whole else value
 
     def coordinate(self, value: Any) -> float:
-        """The coordinate of a natural value, the inverse of `natural`.
+        """Return the coordinate of a natural value; on a range of a single value, return `MIDDLE`.
 
         Raises:
             ValueError: The value is outside the range, or not one of the choices.
@@ -349,11 +350,11 @@ class Space:
         return len(self.axes)
 
     def values(self, x: Floats, j: int) -> npt.NDArray[np.intp]:
-        """(n,) index of the value of axis j nearest to each of (n, d) points."""
+        """Return the (n,) indices of the values of axis j nearest to (n, d) points."""
         return np.asarray(np.abs(x[:, j, None] - self._grids[j]).argmin(axis=1))
 
     def active(self, x: Floats) -> npt.NDArray[np.bool_]:
-        """(n, d) mask of the axes that are active at each of (n, d) points."""
+        """Return the (n, d) mask of the axes that are active at each of (n, d) points."""
         active = np.ones(x.shape, bool)
         for j, parents in enumerate(self._when):
             for parent, wanted in parents:  # by the parent's value
@@ -361,13 +362,15 @@ class Space:
         return active
 
     def config(self, point: Floats) -> dict[str, Any]:
-        """Natural values, by name, of the axes that are active at a (d,) point."""
+        """Return the natural values, by name, of the axes that are active at a (d,) point."""
         active = self.active(point[None])[0]
         each = zip(self.names, self.axes, point.tolist(), active, strict=True)
         return {name: axis.natural(u) for name, axis, u, on in each if on}
 
     def point(self, config: Mapping[str, Any]) -> Floats:
-        """(d,) coordinates of natural values by name; axes without a value are at `MIDDLE`, other names are ignored.
+        """Return the (d,) coordinates of natural values; axes without a value are at `MIDDLE`.
+
+        Names that are not axes are ignored.
 
         Raises:
             ValueError: A value is outside its axis.
@@ -378,8 +381,8 @@ class Space:
     def distances(self, some: Floats, others: Floats) -> Floats:
         """(k, n) Gower distances between (k, d) and (n, d) points: mean differences over the axes.
 
-        Categories differ by 0 or 1, ordered values by the difference of their coordinates relative to its maximum; an
-        axis that is active at only one of the points differs by 1, one that is inactive at both by 0.
+        Categories differ by 0 or 1, ordered values by the difference of their coordinates, divided by the largest
+        difference on the axis. An axis adds 1 if it is active at only one of the two points, 0 if at neither.
 
         Paper: John Gower. A General Coefficient of Similarity and Some of Its Properties. Biometrics 27(4):857-871,
         1971.

@@ -1,4 +1,4 @@
-"""Random search, without replacement; other agents' random initial designs begin with the same actions."""
+"""Random search: without replacement on finite spaces, uniform on boxes, or from a grammar."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class RandomSearch(Agent):
             self._space.seed(int(self.rng.integers(2**31)))
 
     def ask(self) -> Any:
-        """Return an untried candidate, a uniform sample, or the next action of a random candidate of the grammar."""
+        """Return the next candidate in random order, a uniform sample, or the next action of one from the grammar."""
         if self.problem.mutate is not None:
             return self._from_grammar()
         if isinstance(self._incumbent, Candidates):
@@ -64,7 +64,7 @@ class RandomSearch(Agent):
         return self._space.sample()
 
     def _from_grammar(self) -> Any:
-        """The next action of a random candidate of the problem's grammar."""
+        """Return the next action of the current candidate from the grammar; draw a new one after the last action."""
         if not self._building[1]:
             assert self.problem.mutate is not None
             candidate = self.problem.mutate(None, self.rng)
@@ -73,11 +73,14 @@ class RandomSearch(Agent):
         return self._building[1].pop(0)
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Keep the best action (of a grammar, all actions of the candidate), by the sum of several rewards."""
+        """Record the outcome; keep the action (or all actions of the candidate) with the largest sum of rewards."""
         self._incumbent.note(action if self.problem.mutate is None else self._building[0], reward, info)
 
     def recommend(self) -> Any:
-        """Return the best evaluated action (of a grammar, a candidate's actions); at first, that of the next `ask`."""
+        """Return the best evaluated action; before any evaluation, the action that `ask` would return next.
+
+        With a grammar, return all actions of the candidate.
+        """
         if self._incumbent.best is not None:
             return self._incumbent.best[1]
         twin = copy.deepcopy(self, {id(self.problem): self.problem})

@@ -42,7 +42,7 @@ class Registration:
             `box-objectives`).
         needs: Modules of the optional packages that it needs, the one of its extra first; see `install`.
         alias_of: The readable name of which this one is an alias, if any.
-        open: Whether it represents a set of agents, one per value of its hyperparameters.
+        open: Whether the name stands for many agents, one per value of its hyperparameters.
         slow: Kinds of problems on which a run takes more than a second of CPU time, so that studies plan fewer runs
             (`anywhere`, or see `slow`).
         most: Largest number of candidates that it accepts; infinite: any number.
@@ -53,7 +53,7 @@ class Registration:
         external: Whether it is another package's optimizer, which takes part only if named: `all` must not depend on
             the installed packages.
         picks: Names of the agents among which it chooses one.
-        package: Distribution that has the plugin; empty: this package.
+        package: Distribution that provides the plugin; empty: this package.
     """
 
     target: str
@@ -79,7 +79,7 @@ class Registration:
 
     @property
     def extra(self) -> str | None:
-        """The first of `needs`, which names its extra; None if it needs no optional package."""
+        """First module of `needs`, which determines the extra to install; None if no optional package is needed."""
         return next(iter(self.needs), None)
 
     @property
@@ -239,12 +239,12 @@ AGENTS: dict[str, Registration] = {
 
 
 def names() -> list[str]:
-    """Names of all registered agents and plugins, sorted, without aliases from papers."""
+    """Return the sorted names of all registered agents and plugins, without aliases."""
     return sorted({name for name, e in AGENTS.items() if e.alias_of is None} | plugins.of("agents").keys())
 
 
 def entry(name: str) -> Registration:
-    """The registry entry of an agent; a plugin is imported.
+    """Return the registry entry of an agent; a plugin is imported, and supports nothing if that fails.
 
     Raises:
         ValueError: The agent is unknown; the message suggests the nearest name.
@@ -255,13 +255,13 @@ def entry(name: str) -> Registration:
 
 
 def _plugin(name: str) -> plugins.Plugin | None:
-    """The plugin of a name; None if there is none, or if an agent of this package has the name."""
+    """Return the plugin with a name; None if there is none, or if an agent of this package has the name."""
     return None if name in AGENTS else plugins.of("agents").get(name)
 
 
 @functools.cache
 def _of_plugin(plugin: plugins.Plugin) -> Registration:
-    """The entry of a plugin; one that cannot be imported supports nothing."""
+    """Return the registry entry of a plugin; a plugin that cannot be imported supports nothing."""
     made = plugin.loaded()
     if made is None:
         return Registration(plugin.target, "cannot be imported", supports=(), external=True, package=plugin.package)
@@ -271,7 +271,10 @@ def _of_plugin(plugin: plugins.Plugin) -> Registration:
 
 
 def version_of(agent: str) -> dict[str, str]:
-    """Version, by name, of a plugin or of an agent's first optional package; empty without one or if not installed."""
+    """Return {name: version} of a plugin's distribution or of an agent's first optional package.
+
+    The dict is empty if the agent needs no such package, or if the package is not installed.
+    """
     if (plugin := _plugin(agent)) is not None:
         return {plugin.package: plugin.version}
     extra = entry(agent).extra if ":" not in agent else None
@@ -291,7 +294,7 @@ EXTRAS = {
 
 
 def install(package: str) -> str:
-    """The command (for DEHB, with a remark) that installs the package of an optional module."""
+    """Return the command (for DEHB, with a remark) that installs the package of an optional module."""
     if package == "dehb":  # it asks for NumPy below 2, and does not need it
         return "pip install --no-deps dehb, and what `.ci/bench.txt` lists"
     return f'pip install "hpo_envs[{EXTRAS.get(package, package)}]"'
@@ -300,8 +303,8 @@ def install(package: str) -> str:
 def fits(name: str, problem: Problem, /, **hyperparameters: Any) -> bool:
     """Return whether an agent can run on a problem.
 
-    The kind of the problem must be supported, its candidates and objectives not too many, a source must share a feature
-    if the agent needs sources, and of trained weights some must not have been trained on the problem.
+    The agent must support the kind of the problem and the numbers of candidates and objectives. If it needs sources,
+    one must share a feature with the problem; if it has trained weights, some must not be trained on the problem.
 
     Raises:
         ValueError: The agent is unknown.
@@ -316,7 +319,7 @@ def fits(name: str, problem: Problem, /, **hyperparameters: Any) -> bool:
 
 
 def supported(agent: str, supports: Sequence[str], problem: Problem) -> bool:
-    """Return whether the `supports` of an unregistered agent (empty: all kinds) fit a problem.
+    """Return whether `supports`, the kinds of problems of an unregistered agent (empty: all), include a problem.
 
     Raises:
         ValueError: A kind of problem is unknown.

@@ -58,18 +58,18 @@ class ServedAgents:
         return [agent.observes for agent in self._agents]
 
     def observe(self, who: list[int], observations: Any, masks: Any) -> None:
-        """Pass each of the agents `who` its observation and, if there are masks, its mask."""
+        """Pass an observation, and a mask if there are masks, to each of the agents with indices `who`."""
         for k, i in enumerate(who):
             self._agents[i].observe(observations[k], None if masks is None else masks[k])
 
     def ask(self, who: list[int]) -> list[Any]:
-        """Return the next action of each of the agents `who`."""
+        """Return the next action of each of the agents with indices `who`, after preparing them together."""
         asked = [self._agents[i] for i in who]
         prepare_each(asked)
         return [_kept(agent.ask()) for agent in asked]
 
     def tell(self, who: list[int], actions: list[Any], rewards: list[Any], infos: list[Any]) -> list[bool]:
-        """Report an outcome to each of the agents `who`; return whether each is done."""
+        """Report an outcome to each of the agents with indices `who`; return whether each is done."""
         for i, action, reward, info in zip(who, actions, rewards, infos, strict=True):
             self._agents[i].tell(action, reward, info)
         done = (self._agents[i].done for i in who)
@@ -80,11 +80,11 @@ class ServedAgents:
         return [_kept(agent.recommend()) for agent in self._agents]
 
     def random(self, counts: list[int]) -> list[bool]:
-        """Return, for each agent, whether its first `count` evaluations are those of random search."""
+        """Return, for each agent, whether its number of evaluations is at most its `random_first`."""
         return [bool(k <= agent.random_first) for k, agent in zip(counts, self._agents, strict=True)]
 
     def trained_on(self) -> list[list[str]]:
-        """Return the languages and task groups that each agent was trained on."""
+        """Return, for each agent, the sorted languages and task groups that it was trained on."""
         return [sorted(agent.trained_on) for agent in self._agents]
 
     def supports(self, agent: str) -> list[str]:
@@ -97,7 +97,7 @@ class ServedAgents:
 
 
 def _kept(value: Any) -> Any:
-    """An action, copied if it is an array, because agents may share a buffer."""
+    """Return an action, copied if it is an array, because agents may share a buffer."""
     return value.copy() if type(value) is np.ndarray else value
 
 
@@ -119,7 +119,10 @@ def serve(requests: IO[bytes], replies: IO[bytes]) -> None:
 
 
 def _pipes() -> tuple[IO[bytes], IO[bytes]]:
-    """Return standard input and output, reserved for messages; output of agents goes to standard error."""
+    """Return standard input and output as pipes for messages only.
+
+    Afterwards agents read an empty standard input, and their output goes to standard error.
+    """
     pipes = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)

@@ -52,7 +52,7 @@ def encode(message: Any) -> bytes:
 
 
 def lengths(head: bytes, most: int | None = None) -> tuple[int, int]:
-    """Numbers of bytes of JSON and of arrays that follow a head.
+    """Return the numbers of bytes of JSON, and of arrays and bytes, that follow a head.
 
     Args:
         head: `HEAD.size` bytes.

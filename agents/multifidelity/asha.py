@@ -19,8 +19,8 @@ class ASHA(OnCandidates):
     Whenever a worker is free, the best row that is in the top 1/eta of its rung and not yet promoted is promoted by one
     rung; if there is none, a new random row starts in the lowest rung. No worker waits for a rung to fill. Once every
     row was tried, the best remaining ones are promoted, but never failed or diverged ones; once none is left, the agent
-    is done. `ask` may be called several times before results arrive, in any order; with one worker, every result
-    is known before the next suggestion.
+    is done. `ask` may be called several times before results arrive, and results may arrive in any order; with one
+    worker, every result is known before the next suggestion.
 
     Formula:
         from the highest rung down: a row among the best floor(|rung_k| / eta) of rung k, not yet promoted -> rung k + 1
@@ -66,7 +66,10 @@ class ASHA(OnCandidates):
         self._order = self.rng.permutation(rows.count).tolist()
 
     def ask(self) -> Any:
-        """Return the action of a promotion if there is one, else of a new row; once all were tried, of a random one."""
+        """Return the action of a promotion if there is one, else that of a new row in the lowest rung.
+
+        Once all rows were tried and none can be promoted, return the action of a random row in the lowest rung.
+        """
         # Once all rows were tried, the best of those that wait go up, whatever their rank.
         for eta in (self.eta,) if self._order else (self.eta, 1.0):
             for k in range(len(self.rungs) - 2, -1, -1):

@@ -1,4 +1,4 @@
-"""Successive halving whose survivors are chosen by a network that ranks learning curves; the shipped weights."""
+"""Successive halving with survivors chosen by a network that ranks learning curves; the network and its weights."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hpo_envs.agents.problem import Problem
 WEIGHTS = Path(__file__).with_name("curve_ranker.json")
 
 POINTS = 6
-"""Number of last values of a curve that the network reads."""
+"""Number of values that the network reads, the last ones of a curve."""
 
 STEPS = 3
 """Number of observations of a run between two rungs, at equal ratios of resource."""
@@ -31,7 +31,7 @@ CHANNELS, HIDDEN, SLOPE = 8, 16, 0.1
 
 
 def shapes() -> dict[str, tuple[int, ...]]:
-    """Shape of each array of a network: convolutions (out, width), layers (out, in), biases (out,)."""
+    """Return the shape of each array of a network by name: convolutions (out, width), layers (out, in), biases."""
     convolutions = {f"conv{k}.weight": (CHANNELS, k) for k in KERNELS} | {f"conv{k}.bias": (CHANNELS,) for k in KERNELS}
     inputs = len(KERNELS) * CHANNELS + 3
     layers = {"inner.weight": (HIDDEN, inputs), "inner.bias": (HIDDEN,), "outer.weight": (1, HIDDEN)}
@@ -39,15 +39,15 @@ def shapes() -> dict[str, tuple[int, ...]]:
 
 
 def inputs(curves: Floats, share: float) -> tuple[Floats, Floats]:
-    """Inputs of the network for the runs of a rung.
+    """Return the inputs of the network for the runs of a rung.
 
     Args:
         curves: (n, POINTS) rewards at the last observed checkpoints, the current one last.
         share: Resource of the rung as a fraction of a full training.
 
     Returns:
-        (n, POINTS) curves minus the median of the last values, divided by their interquartile range, clipped to [-5,
-        5]; (n, 3) the last and the best value of each, and the logarithm of `share`.
+        (n, POINTS) curves, shifted by the median and divided by the interquartile range of the runs' last values, then
+        clipped to [-5, 5]; (n, 3) last and best value of each of these curves, and the logarithm of `share`.
     """
     low, middle, high = np.quantile(curves[:, -1], [0.25, 0.5, 0.75])
     scaled = np.clip((curves - middle) / max(float(high - low), 1e-9 * max(abs(float(middle)), 1.0)), -5.0, 5.0)
@@ -56,7 +56,7 @@ def inputs(curves: Floats, share: float) -> tuple[Floats, Floats]:
 
 
 def score(w: Mapping[str, Floats], curves: Floats, more: Floats) -> Floats:
-    """(n,) scores of `inputs`: the last value plus the output of the network."""
+    """Return the (n,) scores of runs from their `inputs`: the last scaled value plus the output of the network."""
     found = [more]
     for k in KERNELS:
         windows = np.lib.stride_tricks.sliding_window_view(curves, k, axis=1)
@@ -75,7 +75,7 @@ class RankerWeights(NamedTuple):
     Attributes:
         name: Name of the weights.
         languages: Languages of the tables that it was trained on.
-        arrays: See `shapes`.
+        arrays: Arrays of the network by name, see `shapes`.
     """
 
     name: str
@@ -85,7 +85,7 @@ class RankerWeights(NamedTuple):
 
 @functools.cache
 def shipped() -> tuple[RankerWeights, ...]:
-    """All shipped weights."""
+    """Return all shipped weights, read from `WEIGHTS` by the first call."""
     found = []
     for record in json.loads(WEIGHTS.read_text()):
         flat = np.array(record["numbers"])
@@ -97,7 +97,7 @@ def shipped() -> tuple[RankerWeights, ...]:
 
 
 def unseen(languages: Sequence[str]) -> list[RankerWeights]:
-    """The shipped weights trained on none of the languages, those with most training languages first."""
+    """Return the shipped weights trained on none of the languages, in descending order of training languages."""
     return sorted((w for w in shipped() if not w.languages & {*languages}), key=lambda w: -len(w.languages))
 
 
@@ -148,7 +148,7 @@ class CurveRanker(SuccessiveHalving):
         super().__init__(problem, seed, **options)
 
     def run_bracket(self, rungs: list[tuple[int, int]]) -> Plan:
-        """Train rung after rung; the network chooses the survivors, never failed or diverged runs."""
+        """Yield the actions of a bracket, rung by rung; the network chooses survivors among the successful runs."""
         rows = self.candidates
         alive = self.start(rungs[0][0])
         curves: dict[int, list[float]] = {int(row): [] for row in alive}
@@ -173,5 +173,5 @@ class CurveRanker(SuccessiveHalving):
 
 
 def _padded(curve: list[float]) -> list[float]:
-    """The last `POINTS` values; a shorter curve is padded with its first value."""
+    """Return the last `POINTS` values of a curve; a shorter curve is padded in front with its first value."""
     return [curve[0]] * (POINTS - len(curve)) + curve[-POINTS:]

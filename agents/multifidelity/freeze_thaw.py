@@ -16,7 +16,7 @@ from hpo_envs.agents.models.gp.kernels import gram, square_distances
 from hpo_envs.agents.problem import Problem
 
 LARGEST = 1000
-"""Largest number of rows in the model; of more, a random subset."""
+"""Largest number of rows in the model; if there are more, a random subset is modelled and suggested."""
 
 NEIGHBOURS = 0.5
 """Length-scale, in units of the median distance of two candidates."""
@@ -95,7 +95,7 @@ class FreezeThaw(OnCandidates):
         self._waiting: list[int] = []  # rows that no pending evaluation trains
 
     def ask(self) -> Any:
-        """Return the action that continues a row in training, else that of the most promising row."""
+        """Return the action that continues an interrupted training, else that of the most promising row."""
         if self._waiting:
             i = self._waiting.pop(0)
         else:
@@ -105,9 +105,10 @@ class FreezeThaw(OnCandidates):
         return self.candidates.submit(int(self._pool[i]), int(level))
 
     def _promising(self) -> tuple[int, int]:
-        """The row to train and its target rung, with pending evaluations at their expected results.
+        """Return the row to train and its target rung, with pending evaluations at their expected results.
 
-        If each row is in training or complete, a random row and the last rung.
+        Rows are indices in the model. Before the model exists, the row is a random one and the rung its next; if each
+        row is in training or complete, a random row and the last rung are returned.
         """
         top = len(self._rungs) - 1
         open_ = self._at < top
@@ -201,7 +202,7 @@ class FreezeThaw(OnCandidates):
 
 
 def spaced(levels: Floats, ratio: float) -> Indices:
-    """Indices of checkpoints spaced by a factor of about `ratio`, including the first and the last."""
+    """Return ascending indices of checkpoints spaced by a factor of about `ratio`, with the first and the last."""
     count = int(np.ceil(np.log(levels[-1] / levels[0]) / np.log(ratio))) + 1 if len(levels) > 1 else 1
     targets = levels[0] * ratio ** np.arange(count) * (1 + 1e-9)
     return np.unique(np.append(np.searchsorted(levels, targets, side="right") - 1, len(levels) - 1))

@@ -17,7 +17,7 @@ Plan = Generator[Any, tuple[Any, Mapping[str, Any]], None]
 
 
 def checkpointed(problem: Problem, eta: float, score: str) -> Candidates:
-    """The candidates of a problem of (row, checkpoint) pairs.
+    """Return the candidates of a problem whose actions are (row, checkpoint) pairs; check `eta` and `score`.
 
     Raises:
         ValueError: The problem has other actions, `eta` is not above 1, or `score` is neither `last` nor `best`.
@@ -32,7 +32,10 @@ def checkpointed(problem: Problem, eta: float, score: str) -> Candidates:
 
 
 def halvings(maximum: float, eta: float) -> int:
-    """s_max = floor(log_eta R), by multiplication: the floating-point logarithm of 81 to base 3 may be below 4."""
+    """Return s_max = floor(log_eta R), at least 0.
+
+    It is found by powers of eta, because the floating-point logarithm of 81 to base 3 may be below 4.
+    """
     s = 0
     while eta ** (s + 1) <= maximum * (1 + 1e-12):
         s += 1
@@ -40,7 +43,7 @@ def halvings(maximum: float, eta: float) -> int:
 
 
 def bracket(n: int, maximum: float, eta: float, s: int) -> list[tuple[int, int]]:
-    """The s + 1 rungs of one bracket, each with its number of configurations and their resource.
+    """Return the s + 1 rungs of a bracket as pairs of a number of configurations and the resource of each.
 
     Li et al. 2018, Algorithm 1, lines 4 to 6: n_i = floor(n eta^-i), r_i = R eta^(i - s), rounded down.
     """
@@ -48,7 +51,7 @@ def bracket(n: int, maximum: float, eta: float, s: int) -> list[tuple[int, int]]
 
 
 def brackets(maximum: float, eta: float, trainings: float | None = None) -> list[list[tuple[int, int]]]:
-    """All brackets of Hyperband (Li et al. 2018, Algorithm 1).
+    """Return all brackets of Hyperband (Li et al. 2018, Algorithm 1).
 
     Args:
         maximum: R, largest resource of one configuration, in units of the smallest.
@@ -88,14 +91,14 @@ class Halving(OnCandidates, Planned):
         super().__init__(problem, seed)
 
     def start(self, n: int) -> npt.NDArray[np.intp]:
-        """(at most n,) random rows of a new bracket; with `fresh`, untried ones first."""
+        """Return at most n random rows for a new bracket; with `fresh`, untried rows come first."""
         drawn = self.rng.permutation(self.candidates.count)
         if self.fresh:
             drawn = drawn[np.argsort(self.candidates.times[drawn] > 0, kind="stable")]
         return drawn[:n]
 
     def run_bracket(self, rungs: list[tuple[int, int]]) -> Plan:
-        """Train rung after rung; failed and diverged runs never survive."""
+        """Yield the actions of a bracket, rung by rung; failed and diverged runs never survive."""
         rows, alive = self.candidates, self.start(rungs[0][0])
         for i, (_, resource) in enumerate(rungs):
             level = min(rows.level_of(max(resource, 1)) + self.shift, len(rows.levels) - 1)
@@ -146,7 +149,7 @@ class SuccessiveHalving(Halving):
         super().__init__(problem, seed, **options)
 
     def plan(self) -> Plan:
-        """Run bracket after bracket, until one trains nothing."""
+        """Yield the actions of one bracket after another, until a bracket uses no budget."""
         maximum = self.candidates.maximum
         s = halvings(maximum, self.eta) if self._s is None else self._s
         n = int(np.ceil(self.eta**s)) if self._n is None else self._n
@@ -159,7 +162,7 @@ class SuccessiveHalving(Halving):
 class Hyperband(Halving):
     """Hyperband (Li et al. 2018, Algorithm 1): successive halving with every trade-off of rows against resource.
 
-    The agent is done once a round of brackets has nothing left to train.
+    The agent is done after `rounds` rounds of brackets, or once a round has nothing left to train.
 
     Formula:
         for s = floor(log_eta R), ..., 0: n = ceil((B / R) eta^s / (s + 1)), B = (s_max + 1) R
@@ -191,7 +194,10 @@ class Hyperband(Halving):
         super().__init__(problem, seed, **options)
 
     def plan(self) -> Plan:
-        """Run all brackets, from the widest to plain random search; repeat this `rounds` times, or while any trains."""
+        """Yield the actions of all brackets, from the widest to plain random search.
+
+        Repeat this `rounds` times, or until a round uses no budget.
+        """
         done, spent = 0, -1.0
         while self._spent > spent and (self._rounds is None or done < self._rounds):
             spent = self._spent

@@ -22,7 +22,7 @@ SPREAD_NOISE = 1e-2
 """Observation variance that `spread` assumes, relative to the prior's."""
 
 SPREAD_OVER = 2000
-"""Largest number of candidates that `spread` compares; of more, a random subset."""
+"""Largest number of candidates that `spread` compares; if there are more, it compares a random subset."""
 
 
 class CandidateAgent(OnCandidates):
@@ -38,11 +38,11 @@ class CandidateAgent(OnCandidates):
             workers are pending.
 
     Attributes:
-        candidates: Suggestions and results.
+        candidates: The candidates, with suggestions and results.
         features: (candidates, d) float64.
         rows: Candidates with successful runs, in the order of the results, repeats included.
         rewards: One (objectives,) float64 per entry of `rows`.
-        pretended: Number of last entries of `rows` that are pending evaluations, with the model's expected rewards.
+        pretended: Number of entries at the end of `rows` that stand for pending evaluations, at expected rewards.
         scored: (k,) candidates that the model scores, ascending; None = all.
 
     Raises:
@@ -72,7 +72,7 @@ class CandidateAgent(OnCandidates):
         return self.candidates.free
 
     def ask(self) -> Any:
-        """Return an untried candidate; once all were tried, start over with the same model."""
+        """Return the action of a free candidate: an untried one, or once all were tried, the least often tried."""
         if self._in_design():
             row = self._first()
         else:
@@ -85,7 +85,7 @@ class CandidateAgent(OnCandidates):
         return max(self._asked, len(self.rows)) < self.initial or not self.rows
 
     def _first(self) -> int:
-        """The next candidate of the initial design."""
+        """Return the next candidate of the initial design."""
         if self._hints:
             return self.candidates.nearest(np.square(self.features - self._hints.pop(0)).sum(axis=1), fresh=True)
         if self.design == "spread" or (self.design == "auto" and self.candidates.pending):
@@ -143,14 +143,14 @@ class CandidateAgent(OnCandidates):
         """The next candidate, among the free ones."""
 
     def _observe(self, row: int, rewards: Floats) -> None:
-        """Update the model; by default there is nothing to update."""
+        """Update the model with an observation; by default, do nothing."""
 
     def best_free(self, scores: Floats, rows: Indices | None = None) -> int:
-        """The free candidate with the highest score; ties, up to round-off, are broken at random.
+        """Return the free candidate with the highest score; ties, up to round-off, are broken at random.
 
         Args:
             scores: (k,) float64; only those of free candidates are used.
-            rows: (k,) their candidates; None = all, in order.
+            rows: (k,) candidates that have these scores; None = all, in order.
         """
         free = np.flatnonzero(self.free if rows is None else self.free[rows])
         values = scores[free]
@@ -160,7 +160,7 @@ class CandidateAgent(OnCandidates):
         return best if rows is None else int(rows[best])
 
     def spread_row(self) -> int:
-        """The free candidate that is most informative about all others under the prior.
+        """Return the free candidate that is most informative about all candidates under the prior.
 
         Under a Gaussian process with a Matern 5/2 kernel of length-scale 1, observing k lowers the summed variance of
         all candidates by sum_j C_jk^2 / (C_kk + noise), C the covariance given the rows suggested so far: the first
@@ -178,7 +178,7 @@ class CandidateAgent(OnCandidates):
 
 
 def lowered(covariance: Floats, among: Indices, observed: Indices) -> Floats:
-    """(n,) reduction of the total variance of some of n variables by observing each of the n.
+    """Return the (n,) reductions of the total variance of some variables if each of n variables were observed.
 
     Given what is observed the covariance is C = G - V'V, and the sums of its squared columns follow from products of
     G with the rows of V: neither C, n^2 numbers for each agent, nor a copy of G is made.
@@ -204,7 +204,7 @@ def lowered(covariance: Floats, among: Indices, observed: Indices) -> Floats:
 
 
 def best_of(sources: Sequence[Source], count: int) -> list[Floats]:
-    """(d,) features of the best observations of each source in turn, without repetition, at most `count`.
+    """Return the (d,) features of at most `count` distinct observations, the best ones of each source in turn.
 
     Sources whose features differ from the problem's suggest nothing. With several objectives, the best have the largest
     sum of standardised rewards. Matthias Feurer, Jost Tobias Springenberg and Frank Hutter. Initializing Bayesian

@@ -1,4 +1,4 @@
-"""Bayesian optimisation on candidates: kernels, when they are refitted, draws, limits for many candidates."""
+"""Bayesian optimisation on candidates: kernels and their refits, posterior draws, limits for many candidates."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ class BayesianOptimisation(PosteriorSearch):
 
     @classmethod
     def prepare(cls, agents: Sequence[BayesianOptimisation]) -> None:
-        """Refit the posteriors that are due, with all their kernels in one batch."""
+        """Refit the posteriors that are due after the initial design, with all their kernels in one batch."""
         cls._renew([agent for agent in agents if agent._due() and not agent._in_design()])
 
     def _observe(self, row: int, rewards: Floats) -> None:
@@ -170,7 +170,7 @@ class BayesianOptimisation(PosteriorSearch):
         return self._roots[0] @ self.rng.standard_normal(n)
 
     def _root(self, rows: Indices | None) -> Floats:
-        """Cholesky factor of the first objective's prior covariance of some candidates (None: of all)."""
+        """Return the Cholesky factor of the first objective's prior covariance of some candidates (None: of all)."""
         x = self.features if rows is None else self.features[rows]
         if self.fit:
             fit = self._fits[0]
@@ -240,7 +240,7 @@ class BayesianOptimisation(PosteriorSearch):
 
 @functools.lru_cache(maxsize=4)
 def _fixed_root(kernel: str, content: bytes, shape: tuple[int, int], length_scale: float, amplitude: float) -> Floats:
-    """Cholesky factor of a fixed prior covariance, which all agents on the same candidates share."""
+    """Return the Cholesky factor of a fixed prior covariance; all agents on the same candidates share it."""
     features = np.frombuffer(content).reshape(shape)
     matrix = root(amplitude * kernels.gram(kernel, features, length_scale))
     matrix.setflags(write=False)

@@ -17,7 +17,7 @@ from hpo_envs.agents.models.gp.tasks import Tasks
 from hpo_envs.agents.problem import MIDDLE, Axis, Problem, Space
 
 ALWAYS = 150
-"""Number of observations up to which each suggestion re-estimates the kernel; then, each tenth more does."""
+"""Number of observations up to which each suggestion re-estimates the kernel; later, 10 % more observations do."""
 
 
 class BoxBayesianOptimisation(Agent):
@@ -94,7 +94,7 @@ class BoxBayesianOptimisation(Agent):
         self._fitted_at = 0
 
     def _first(self, count: int) -> list[Floats]:
-        """The centre and scrambled Sobol points, snapped, in the reverse order of their suggestion."""
+        """Return `count` snapped points, the centre and scrambled Sobol points, in the reverse order of suggestion."""
         from scipy.stats import qmc
 
         d = len(self._space)
@@ -102,18 +102,18 @@ class BoxBayesianOptimisation(Agent):
         return [*self._space.snap(np.concatenate([np.full((1, d), 0.5), sobol]))[::-1]]
 
     def ask(self) -> Any:
-        """Return the next design point, or the point of largest acquisition found; it is pending until its outcome."""
+        """Return the next design point, or the new point of largest acquisition; it is pending until it is reported."""
         designed = self._design and not self._tasks and len(self._x) + len(self._pending) < self._first_model
         action = self._action(self._unseen([self._design.pop()] if designed else self._suggest()))
         self._pending.append(self._point(action))
         return action
 
     def pend(self, action: Any) -> None:
-        """Count an evaluation of another process as pending."""
+        """Record an action that another process evaluates as pending."""
         self._pending.append(self._point(action))
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Add an observation; a failed evaluation counts as the worst one."""
+        """Add an observation with its cost and violations; a failed or diverged evaluation counts as the worst one."""
         violations = None if lost(info) else info.get("violations")
         infeasible = violations is not None and bool((np.asarray(violations) > 0.0).any())
         if not self._incumbent.note(action, reward, {**info, "status": "failed"} if infeasible else info):
@@ -128,13 +128,13 @@ class BoxBayesianOptimisation(Agent):
         self._y.append(None if lost(info) else np.atleast_1d(np.asarray(reward, dtype=np.float64)))
 
     def recommend(self) -> Any:
-        """Return the best action (feasible if any was, by its sum of rewards); before any evaluation, the centre."""
+        """Return the best action by its sum of rewards, a feasible one if any is; before any evaluation, the centre."""
         if self._incumbent.best is not None:
             return self._incumbent.best[1]
         return self._action(self._space.snap(np.full((1, len(self._space)), 0.5))[0])
 
     def _point(self, action: Any) -> Floats:
-        """(d,) coordinates of an action in the unit cube, snapped."""
+        """Return the (d,) coordinates of an action in the unit cube, snapped."""
         unit = (np.asarray(action, dtype=np.float64).ravel() - self._low) / (self._high - self._low)
         return np.asarray(self._space.snap(unit[None])[0])
 
@@ -144,13 +144,16 @@ class BoxBayesianOptimisation(Agent):
         return np.clip(point, self._box.low, self._box.high)
 
     def _unseen(self, points: list[Floats] | Floats) -> Floats:
-        """The first of the points, or of 256 random ones, neither evaluated nor pending; else the first point."""
+        """Return the first of the points, then of 256 random ones, that is neither evaluated nor pending.
+
+        If there is none, return the first point.
+        """
         seen = {p.tobytes() for p in (*self._x, *self._pending)}
         fresh = self._space.snap(self.rng.random((256, len(self._space))))
         return next((p for p in (*points, *fresh) if p.tobytes() not in seen), np.asarray(points[0]))
 
     def _suggest(self) -> Floats:
-        """(n, d) points by decreasing acquisition; a random one before two (with sources, one) runs succeeded."""
+        """Return (n, d) points by decreasing acquisition; before two (with sources, one) runs succeed, a random one."""
         known = [y for y in self._y if y is not None]
         if len(known) < (1 if self._tasks else 2):
             return self._space.snap(self.rng.random((1, len(self._space))))
@@ -203,11 +206,11 @@ class BoxBayesianOptimisation(Agent):
 
     @property
     def _spaces(self) -> Sequence[KernelAxes]:
-        """Axes of the model of each objective; with sources, the task is one of them."""
+        """Axes of the model of each objective; with sources, they include the task as a further axis."""
         return self._tasks or [self._space] * len(self._fits)
 
     def _data(self, x: Floats, z: Floats) -> list[tuple[Floats, Floats]]:
-        """Points and observations of the model of each objective, those of sources included."""
+        """Return (points, observations) for the model of each objective, including those of sources."""
         if self._tasks:
             return [tasks.joined(x, column) for tasks, column in zip(self._tasks, z, strict=True)]
         return [(x, column) for column in z]
@@ -223,7 +226,10 @@ class BoxBayesianOptimisation(Agent):
 
 
 def _gain(models: list[BoxGP], z: Floats, observed: Floats) -> Callable[[Floats], Floats]:
-    """Acquisition function: the expected hypervolume improvement over (m, k) values; (m, t) `z` give the reference."""
+    """Return the expected hypervolume improvement over (m, k) `observed` values, as a function of (n, d) points.
+
+    The reference point follows from the (m, t) values `z`; higher values are better.
+    """
     reference = -z.min(axis=1) + 0.1 * np.ptp(z, axis=1)
 
     def gain(points: Floats) -> Floats:
@@ -241,7 +247,7 @@ class BoxSpace(Space):
 
     Attributes:
         real: (r,) indices of the continuous axes.
-        groups: (c,) axis of each column of `inputs`: a categorical axis has one per value.
+        groups: (c,) axis of each column of `inputs`; a categorical axis has one column per value.
     """
 
     def __init__(self, axes: Sequence[Axis]) -> None:
@@ -251,7 +257,7 @@ class BoxSpace(Space):
         self.groups = np.repeat(np.arange(len(axes)), widths)
 
     def snap(self, x: Floats) -> Floats:
-        """(n, d) points moved to configurations: clipped to [0, 1], at nearest values; inactive axes in the middle."""
+        """Return the configurations nearest to (n, d) points: clipped to [0, 1], with inactive axes at `MIDDLE`."""
         snapped = np.clip(x, 0.0, 1.0)
         for j, grid in enumerate(self._grids):
             if len(grid):
@@ -259,9 +265,9 @@ class BoxSpace(Space):
         return np.where(self.active(snapped), snapped, MIDDLE)
 
     def inputs(self, x: Floats) -> Floats:
-        """(n, c) inputs of a kernel at (n, d) snapped points.
+        """Return the (n, c) inputs of a kernel at (n, d) snapped points.
 
-        Two categories are at distance 1; an inactive axis is at the same distance from all of them.
+        Two categories are at distance 1, and an inactive axis is at the same distance from all categories.
         """
         columns, active = [], self.active(x)
         for j, axis in enumerate(self.axes):
@@ -273,11 +279,11 @@ class BoxSpace(Space):
         return np.concatenate(columns, axis=1)
 
     def neighbours(self, x: Floats, rng: np.random.Generator, spread: Floats | float) -> Floats:
-        """(n, d) points near (n, d) points: at least one active axis is moved, or redrawn if it is categorical.
+        """Return (n, d) neighbours of (n, d) points: one or more active axes are moved, or redrawn if categorical.
 
         Args:
             x: (n, d) snapped points.
-            rng: Draws the axes that change, a quarter of them or, if there are few, two, and their changes.
+            rng: Draws the axes that change (on average a quarter of all, or two if that is more) and their changes.
             spread: Standard deviation of a change along an ordered axis, a number or (n, 1); a change is at least one
                 value.
         """

@@ -101,7 +101,10 @@ class RegularizedEvolution(Agent):
             raise ValueError(f"action_space must be rows, be a grid or have a grammar, got {problem.action_space}")
 
     def ask(self) -> Any:
-        """Return a random candidate (first population) or a mutated winner; with a grammar, the next action of one."""
+        """Return the action of a random candidate (first population) or of a mutated tournament winner.
+
+        If a candidate of the grammar takes several actions, return the next one.
+        """
         if self._building is not None:
             member, actions = self._building
             return actions.pop(0) if len(actions) > 1 else actions[0]
@@ -183,7 +186,7 @@ class RegularizedEvolution(Agent):
 
 
 def natural(x: Floats, ranges: Sequence[tuple[float, float]] | None) -> Floats:
-    """Features in [0, 1] as natural values; without `ranges`, standardised.
+    """Return (n, d) features in [0, 1] as natural values; without `ranges`, standardise them instead.
 
     Raises:
         ValueError: `ranges` is not a pair of numbers for each feature.
@@ -197,6 +200,6 @@ def natural(x: Floats, ranges: Sequence[tuple[float, float]] | None) -> Floats:
 
 
 def standardised(x: Floats) -> Floats:
-    """Columns with mean 0 and standard deviation 1 over the rows; constant columns become 0."""
+    """Return the columns scaled to mean 0 and standard deviation 1 over the rows; constant columns become 0."""
     deviation = x.std(axis=0)
     return np.asarray((x - x.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0))

@@ -221,13 +221,13 @@ class GraphInfluence(OnGraph):
         return self.best_free(scores[self.nodes])
 
     def predict(self) -> Floats:
-        """(1, n) harmonic prediction of the rewards themselves (equation 7); zeros before the first observation."""
+        """Return the (1, n) harmonic prediction of the rewards (equation 7); before any observation, zeros."""
         if not self.rows:
             return np.zeros((1, len(self.features)))
         return self._harmonic.predict(self._observed())[None, self.nodes]
 
     def influence(self, f: Floats, p: Floats, *, over_all: bool = True) -> Floats:
-        """(n,) expected influence of every node (equation 8).
+        """Return the (n,) expected influence of every node (equation 8).
 
         Args:
             f: (n,) propagated 0/1 labels.
@@ -245,13 +245,13 @@ class GraphInfluence(OnGraph):
         return np.asarray((1.0 - p) * (count - if_bad) + p * if_good)
 
     def _observed(self) -> Floats:
-        """(labelled,) mean reward of each labelled node, in the order of labelling."""
+        """Return the (labelled,) mean rewards of the labelled nodes, in the order of labelling."""
         n, nodes = len(self.graph.component), self.nodes[self.rows]
         totals = np.bincount(nodes, [r[0] for r in self.rewards], n)
         return (totals / np.maximum(np.bincount(nodes, minlength=n), 1))[self._harmonic.nodes]
 
     def _labels(self, observed: Floats) -> Floats:
-        """(labelled,) 0/1 labels of the variant."""
+        """Return the (labelled,) 0/1 labels of the labelled nodes under the agent's variant."""
         best = int(np.argmax(observed))
         labels = np.zeros(len(observed))
         if self.variant == "fitted":
@@ -264,7 +264,7 @@ class GraphInfluence(OnGraph):
         return labels
 
     def _probability(self, propagated: Floats, observed: Floats) -> Floats:
-        """(n,) probability p_k of equation 8 for each node."""
+        """Return the (n,) probabilities p_k of equation 8, one for each node."""
         if self.variant == "literal":
             return np.clip(propagated, 0.0, 1.0)
         f = self._harmonic.predict(observed)

@@ -57,7 +57,7 @@ class PosteriorSearch(CandidateAgent):
 
     @abc.abstractmethod
     def _posterior(self) -> tuple[Floats, Floats, Floats]:
-        """Predictions for the n `scored` candidates, and all observations, in the units of the model.
+        """Return predictions for the n `scored` candidates, and all observations, in the units of the model.
 
         Returns:
             (objectives, n) means, (objectives, n) standard deviations, (t, objectives) observations; higher is better.
@@ -65,7 +65,7 @@ class PosteriorSearch(CandidateAgent):
 
     @abc.abstractmethod
     def _draw(self) -> Floats:
-        """(n,) draw from the joint posterior of the only objective at the `scored` candidates; -inf: not drawn."""
+        """Return an (n,) draw from the posterior of the only objective at the `scored` candidates; -inf: not drawn."""
 
     def _suggest(self) -> int:
         if self.acquisition == "thompson":
@@ -86,7 +86,7 @@ class PosteriorSearch(CandidateAgent):
         return self.best_free(scores, self.scored)
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Observe the outcome, see `CandidateAgent`; with `per_cost` also the cost, even of a failed run."""
+        """Observe the outcome, see `CandidateAgent.tell`; with `per_cost` also the cost, even that of a failed run."""
         super().tell(action, reward, info)
         if self._costs is not None and info.get("finished", True):
             self._costs.observe(self.candidates.row(action), float(info["cost"]))
@@ -97,16 +97,19 @@ class PosteriorSearch(CandidateAgent):
         return means[:, self._places(rows)].T * scale + shift
 
     def _places(self, rows: Indices) -> Indices:
-        """(k,) indices of candidates in `scored`."""
+        """Return the (k,) positions of candidates in `scored`."""
         return rows if self.scored is None else np.searchsorted(self.scored, rows)
 
     def predict(self) -> Floats:
-        """(objectives, n) posterior means at `scored` candidates, in the rewards' units; at first, zeros."""
+        """Return the (objectives, n) posterior means at the `scored` candidates, in the rewards' units.
+
+        Before the first observation, return zeros for all candidates.
+        """
         if not self.rows:
             return np.zeros((self.problem.objectives, len(self.features)))
         shift, scale = self._units()
         return self._posterior()[0] * scale[:, None] + shift[:, None]
 
     def _units(self) -> tuple[Floats, Floats]:
-        """(objectives,) shift and scale of the model's units: reward = shift + scale * model value."""
+        """Return the (objectives,) shifts and scales of the model's units: reward = shift + scale * model value."""
         return np.zeros(self.problem.objectives), np.ones(self.problem.objectives)

@@ -50,7 +50,10 @@ class TreeSearch(OnCandidates):
         self._scores: Floats | None = None
 
     def ask(self) -> Any:
-        """Return an initial random row, then a random or the best-scored untried one; refit after `batch` outcomes."""
+        """Return the action of an initial random row, then of the free row with the best score or of a random one.
+
+        The model is refitted after `batch` outcomes, or, if `batch` is 1, while evaluations are pending.
+        """
         return self.candidates.submit(self._start.pop() if self._start else self._next())
 
     def _next(self) -> int:
@@ -85,14 +88,14 @@ class TreeSearch(OnCandidates):
         return self.score(self._splits, rows, y) + jitter
 
     def score(self, splits: Splits, rows: Indices, y: Floats) -> Floats:
-        """Fit the model to the (n,) rewards of (n,) rows; return the score of every row of `splits`."""
+        """Fit the model to the (n,) rewards of (n,) rows; return the (m,) scores of all rows of `splits`."""
         raise NotImplementedError
 
     def _at_random(self) -> bool:
         return False
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Store the outcome; the model ignores diverged and failed runs."""
+        """Record the outcome, with several objectives the sum of rewards; the model ignores lost runs (see `lost`)."""
         if not self.candidates.note(action, reward, info):
             return
         self._told += 1
@@ -140,7 +143,7 @@ class BaggedTrees(TreeSearch):
         self.bag, self.trees = whole("bag", bag, 1), whole("trees", trees, 1)
 
     def score(self, splits: Splits, rows: Indices, y: Floats) -> Floats:
-        """Return the upper confidence bound of every row's reward."""
+        """Return the (m,) upper confidence bounds of the rewards of all rows of `splits`."""
         halves = self.rng.random((self.bag, len(y))).argsort(axis=1) < max(len(y) // 2, 1)
         predictions = boosted(splits, rows, y, halves, trees=self.trees, depth=self.depth, rate=RATE)
         return np.asarray(predictions.mean(axis=0) + self.beta * predictions.std(axis=0))
@@ -149,8 +152,8 @@ class BaggedTrees(TreeSearch):
 class ForestSearch(TreeSearch):
     """Random-forest Bayesian optimisation in the manner of SMAC (Hutter et al. 2011).
 
-    Expected improvement under the mean and the variance over the trees of a random forest; half of the
-    suggestions are random rows, which keeps the search consistent when the model is wrong.
+    The acquisition function is expected improvement under the mean and variance over the trees of a random forest; by
+    default half of the suggestions are random rows, which keeps the search consistent when the model is wrong.
 
     Formula:
         m(x), s(x) = mean and standard deviation over the trees of a random forest
@@ -183,7 +186,7 @@ class ForestSearch(TreeSearch):
         self.trees, self.random_share = whole("trees", trees, 1), float(random_share)
 
     def score(self, splits: Splits, rows: Indices, y: Floats) -> Floats:
-        """Return the expected improvement of every row over the best reward."""
+        """Return the (m,) expected improvements of all rows of `splits` over the best reward."""
         samples = self.rng.multinomial(len(y), np.full(len(y), 1 / len(y)), self.trees)  # with replacement
         predictions = splits.grow(
             rows, np.tile(y, (self.trees, 1)), samples.astype(float), least=3, share=5 / 6, rng=self.rng
