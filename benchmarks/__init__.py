@@ -1,4 +1,4 @@
-"""Runs, comparisons, scores and the reproductions of the papers."""
+"""Runs, studies and comparisons of agents, their statistics, and reproductions of papers."""
 
 import importlib
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from hpo_envs.benchmarks.runs import Run, Runs, problem_of, run
 
 _LATER = {"Comparison": "hpo_envs.benchmarks.comparison.comparison"}
-"""Modules of the names that are imported on first access, because runs do not need them."""
+"""Modules by the name that they define; they are imported on first access, because runs do not need them."""
 
 __all__ = ["Comparison", "Run", "Runs", "problem_of", "run"]
 

@@ -1,4 +1,4 @@
-"""The leaderboard: its studies, of reference agents on all ids that they support, and its committed scores.
+"""Leaderboard: studies of the suite's agents, and of external ones, on the ids that they support; committed scores.
 
     python -m hpo_envs.benchmarks.leaderboard run --runs runs/ --jobs 2
     python -m hpo_envs.benchmarks.leaderboard publish --runs runs/
@@ -42,11 +42,11 @@ TRAINED = "learned-policy"
 
 
 def environments(only: Sequence[str] = ()) -> list[list[Environment]]:
-    """Return the environments of all ids, except ids of users' tables.
+    """Return one list of environments per setting of the leaderboard, without ids of users' tables.
 
-    Ids whose tables are not installed cause a warning and are left out. The first list has the first arguments of each
-    family, the second the second arguments of those that have them, and so on. `only` are families or ids, with
-    wildcards, case-insensitive; all if empty.
+    Ids whose tables are not installed cause a warning and are left out. The first list has the ids with the first
+    arguments of their family (`leaderboard`), the second those of families with second arguments, and so on. `only` are
+    families or ids, with wildcards, case-insensitive; all if empty.
 
     Raises:
         ValueError: An entry matches no family or id.
@@ -75,7 +75,7 @@ def environments(only: Sequence[str] = ()) -> list[list[Environment]]:
 
 
 def studies(seeds: int, only: Sequence[str] = (), others: Sequence[str] = ()) -> list[tuple[str, Study]]:
-    """Return the studies of the leaderboard, each after the name of its folder; "" is the common folder.
+    """Return (name of its folder, study) for each study with environments; "" is the common folder.
 
     Every seed is a replication; agents that take more than a second per run have fewer. Agents that learn from
     source tasks have a separate study with these. `only` is that of `environments`; `others` are external agents:
@@ -106,7 +106,7 @@ def studies(seeds: int, only: Sequence[str] = (), others: Sequence[str] = ()) ->
 
 
 def with_sources(envs: Sequence[Environment]) -> list[Environment]:
-    """Return copies of the environments that have source tasks, with `transfer` set."""
+    """Return copies, with `transfer="family"`, of those environments that have source tasks."""
     found = []
     for e in (dataclasses.replace(e, transfer=transfer.FAMILY) for e in envs):
         with contextlib.suppress(ValueError):  # no split by language, or no table is left
@@ -116,7 +116,7 @@ def with_sources(envs: Sequence[Environment]) -> list[Environment]:
 
 
 def unseen(agent: Entrant, envs: Sequence[Environment]) -> list[Environment]:
-    """Return the environments that an agent supports, leaving out kinds in which any has train/test overlap.
+    """Return the environments that an agent supports, without kinds in which any of them has train/test overlap.
 
     An agent that runs on only some environments of a kind would split the kind into two rankings.
     """
@@ -131,7 +131,7 @@ def unseen(agent: Entrant, envs: Sequence[Environment]) -> list[Environment]:
 
 
 def run_all(folder: Path, planned: Sequence[tuple[str, Study]], jobs: int) -> int:
-    """Run the missing runs of the studies; return how many pairs of agent and id failed."""
+    """Run the missing runs of the studies and print errors; return how many pairs of agent and environment failed."""
     failed = 0
     with executors.of_jobs(jobs) as executor:
         for name, study in planned:
@@ -152,7 +152,7 @@ def _thin(panel: Mapping[str, Any], bands: int, points: int = 20) -> dict[str, A
 
 
 def thinned(found: Mapping[str, Any]) -> dict[str, Any]:
-    """A summary with fewer points per curve, and without intervals of the curves of single environments.
+    """Return a summary with fewer points per curve, and without intervals of the curves of single environments.
 
     Degenerate tracks, which the page only lists, have neither curves nor pairs.
     """
@@ -164,9 +164,9 @@ def thinned(found: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def seconds_of(header: Mapping[str, Any]) -> float | None:
-    """Return the mean CPU seconds of a suggestion and its evaluation in the second of two runs.
+    """Run an agent twice; return the mean CPU seconds per evaluation, with its suggestion, of the second run.
 
-    None for isolated and unregistered agents, and for missing packages.
+    The result is None, without runs, if the agent is isolated or not registered, or its package is missing.
     """
     if header.get("isolated") or header["agent"] not in AGENTS or not AGENTS[header["agent"]].installed:
         return None
@@ -181,7 +181,7 @@ def seconds_of(header: Mapping[str, Any]) -> float | None:
 
 
 def without_doubles(found: dict[str, Any]) -> dict[str, Any]:
-    """Move duplicates of random search from the `ranking` of each track to its `doubles`; return the summary."""
+    """Move duplicates of random search from each track's `ranking` to its `doubles` (names); return the summary."""
     for t in found["tracks"]:
         t["doubles"] = [
             r["agent"] for r in t["ranking"] if r["random"] == len(t["environments"]) and r["agent"] != "random"
@@ -191,7 +191,7 @@ def without_doubles(found: dict[str, Any]) -> dict[str, Any]:
 
 
 def publish(folder: Path) -> None:
-    """Write the committed scores from a folder of runs.
+    """Write the committed scores from a folder of runs; print which runs are missing.
 
     Raises:
         ValueError: The replay of runs gives other results, or they cannot be compared.
@@ -216,7 +216,7 @@ def publish(folder: Path) -> None:
 
 @screen.on()
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; return 1 if an agent failed."""
+    """Run the command line; return 1 if an agent failed, else 0."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("run", "publish"))
     parser.add_argument("--runs", type=Path, default=Path("runs"), help="folder of runs (default: %(default)s)")

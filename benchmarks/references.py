@@ -26,13 +26,13 @@ from hpo_envs.tables.files import atomic
 from hpo_envs.tables.table import Floats
 
 RANDOM = 4096
-"""Number of random actions on each task; their median is known to about 2 % of their spread."""
+"""Number of random actions per task; the standard error of their median is about 2 % of their standard deviation."""
 
 PARENTS, CHILDREN, GENERATIONS = 16, 256, 60
-"""Settings of the evolution strategy."""
+"""Settings of the evolution strategy: parents, children per generation, generations."""
 
 CELLS = {"random": (4, 500), "regularized-evolution": (4, 500)}
-"""Number of seeds, and cells per run, by agent."""
+"""(number of seeds, cells per run) by agent."""
 
 COMMAND = "python -m hpo_envs.benchmarks.references"
 
@@ -40,11 +40,11 @@ VARIANTS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("CharHPO-v0", {"noise": False}),
     *(("CushLEPOR-ted-ende-v0", {"objective": name}) for name in ("system_pearson", "rmse")),
 )
-"""Ids with arguments that change their problem."""
+"""(id, arguments) of further problems: these arguments change the problem of the id."""
 
 
 def on_box(params: Any, task: int, *, points: int = RANDOM, generations: int = GENERATIONS) -> tuple[float, float]:
-    """Best known reward and median of random actions on a task (an index), of an environment with one objective.
+    """Return (best reward found, median of random actions) on a task (an index) of a box with one objective.
 
     The evolution strategy keeps the best of parents and children. Each child is a parent with about a third of its
     coordinates changed by steps of various sizes, or redrawn.
@@ -71,7 +71,7 @@ def on_box(params: Any, task: int, *, points: int = RANDOM, generations: int = G
 
 
 def of_cells(env_id: str, kwargs: dict[str, Any], known: float, effort: float = 1.0) -> tuple[float, float]:
-    """Best known reward (the table has `known`) and median of random cells, from a fraction (`effort`) of `CELLS`."""
+    """Return (best reward found or `known`, median of random cells); `effort` scales the cells per run of `CELLS`."""
     found = {}
     for agent, (seeds, budget) in CELLS.items():
         made = runs.run(agent, env_id, range(seeds), budget=max(1, round(effort * budget)), env_kwargs=kwargs)
@@ -80,7 +80,7 @@ def of_cells(env_id: str, kwargs: dict[str, Any], known: float, effort: float = 
 
 
 def study(known: Mapping[str, dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Yield `name`, `best` and `reference` of all tasks on boxes and cells; `known` results are not recomputed."""
+    """Yield `name`, `best` and `reference` of each task of installed box and cell ids, from `known` if there."""
     whole = [i for i, s in SPECS.items() if installed(s) and kind_of_action(i, {}) in ("box", "graph")]
     for env_id, kwargs in (*((i, {}) for i in whole), *VARIANTS):
         arguments = {k: v for k, v in kwargs.items() if k not in scales.ELSEWHERE}

@@ -34,13 +34,13 @@ TABLES: dict[str, dict[str, Any]] = {
     "NMTHPO-swen-v0, no budget": {"budget": None}, "NMTHPO-swen-mo-v0": {}, "NMTHPO-v0": {},
     "NASBenchNLP-ptb-final-v0": {}, "FIESTA-tdsa8-v0": {}, "NMTLC-swen-v0": {}, "NASBenchNLP-wikitext2-v0": {},
 }  # fmt: skip
-"""Ids and arguments of the measured look-ups."""
+"""Arguments of the timed look-up environments, by id and an optional comment after a comma."""
 
 COMPUTED = ("NASBenchNLP-cell-v0", "CharHPO-v0", "CushLEPOR-ted-ende-v0")
-"""Ids whose steps compute results, in some milliseconds per step of one episode."""
+"""Ids whose steps compute results; a step of one episode takes some milliseconds."""
 
 MOST = 1024
-"""Largest batch for which `COMPUTED` is timed."""
+"""Largest batch size at which the ids of `COMPUTED` are timed."""
 
 
 class MinimalTable(gym.Env[Any, Any]):
@@ -54,19 +54,19 @@ class MinimalTable(gym.Env[Any, Any]):
         self.observation_space = gym.spaces.Box(0.0, 1.0, (6,), np.float32)
 
     def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
-        """Start an episode."""
+        """Start an episode of 10**9 steps; return the first row and an empty info dict."""
         super().reset(seed=seed)
         self.left = 10**9
         return self.rows[0].copy(), {}
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Look up one row."""
+        """Return the row and the reward of the action."""
         self.left -= 1
         return self.rows[action].copy(), self.rewards[action], self.left <= 0, False, {"cost": 1.0}
 
 
 def best_of(rounds: int, timed: Mapping[str, Callable[[], float]]) -> dict[str, float]:
-    """The minimum of each timing over interleaved rounds."""
+    """Return the minimum of each timing by name, over interleaved rounds."""
     best = dict.fromkeys(timed, float("inf"))
     for _ in range(rounds):
         for name, measure in timed.items():
@@ -75,14 +75,14 @@ def best_of(rounds: int, timed: Mapping[str, Callable[[], float]]) -> dict[str, 
 
 
 def seconds_of(function: Callable[[], object], clock: Callable[[], float] = time.perf_counter) -> float:
-    """Duration of a call in seconds."""
+    """Call a function; return its duration in seconds, by default of wall time."""
     start = clock()
     function()
     return clock() - start
 
 
 def batched_step(env_id: str, actions: Any, keep: bool = True, **kwargs: Any) -> Callable[[], float]:
-    """Return a function that measures seconds per vectorized `step`, with all results kept or each discarded."""
+    """Return a function that measures CPU seconds per vectorized `step`, with all results kept or each discarded."""
     envs = gym.make_vec(env_id, num_envs=len(actions[0]), **kwargs)
     envs.reset(seed=0)
 
@@ -97,7 +97,7 @@ def batched_step(env_id: str, actions: Any, keep: bool = True, **kwargs: Any) ->
 
 
 def scalar_step(env: gym.Env[Any, Any], actions: list[Any]) -> Callable[[], float]:
-    """Return a function that measures seconds per `step`, without resets."""
+    """Return a function that measures CPU seconds per `step` over `STEPS` actions; resets are not timed."""
 
     def measure() -> float:
         env.reset(seed=0)
@@ -117,7 +117,7 @@ def scalar_step(env: gym.Env[Any, Any], actions: list[Any]) -> Callable[[], floa
 
 
 def scalar() -> dict[str, float]:
-    """Microseconds per step through `gym.make`."""
+    """Return CPU microseconds per step of each environment through `gym.make`."""
     gym.register("MinimalTable-v0", entry_point=f"{MinimalTable.__module__}:MinimalTable")
     rows = np.random.default_rng(0).integers(0, 767, STEPS).tolist()
     grid = list(np.random.default_rng(0).integers(0, [3, 2, 3, 2, 2, 3], (STEPS, 6)))
@@ -137,7 +137,7 @@ def scalar() -> dict[str, float]:
 
 
 def batched(num_envs: int) -> dict[str, float]:
-    """Microseconds per step of all episodes, and of the bare gathers.
+    """Return CPU microseconds per step of all episodes, by environment, and per round of the bare gathers.
 
     Results of twenty steps are kept, as in a rollout; times then depend on the memory of the C library, and ratios vary
     by a half between processes. For `discarded`, each result is freed by the next one, as in the gathers.
@@ -165,7 +165,7 @@ def batched(num_envs: int) -> dict[str, float]:
 
 
 def sampled() -> dict[str, float]:
-    """Microseconds per step of all episodes of sampled tasks: raw, and with hyperparameters and observed rewards."""
+    """Return CPU microseconds per step of all sampled tasks: raw, and with hyperparameters and observed rewards."""
     timed = {}
     for n in (64, 256, 1024, 4096):
         actions, raw = np.random.default_rng(0).integers(0, 64, (60, n)), tasks.make_vec(n)
@@ -178,13 +178,13 @@ def sampled() -> dict[str, float]:
 
 
 def loop() -> dict[str, float]:
-    """Microseconds per evaluation of a batch of 100 seeds of `random`, including the run loop."""
+    """Return CPU microseconds per evaluation of 100 seeds of `random` in a batch, including the run loop."""
     timed = {f"random, {budget} evaluations": _run("random", 100, budget, 1e6) for budget in (20, 200)}
     return best_of(7, timed)
 
 
 def seeds() -> dict[str, float]:
-    """Milliseconds per seed of 20 evaluations of `bo`, `bo-spread` and `in-context`, alone and in a batch of 100."""
+    """Return CPU milliseconds per seed (20 evaluations) of three agents, alone and in a batch of 100 seeds."""
     each = {"alone": 1, "of 100": 100}
     timed = {
         f"{name}, {k}": _run(name, n, 20, 20 * 1e3)
@@ -195,7 +195,7 @@ def seeds() -> dict[str, float]:
 
 
 def _run(agent: str, count: int, budget: int, unit: float) -> Callable[[], float]:
-    """A function that times `count` runs of an agent: CPU time per evaluation, in `unit`s of a second."""
+    """Return a function that times `count` runs and returns `unit` times the CPU seconds per evaluation."""
     arguments: dict[str, Any] = {"budget": budget, "env_kwargs": {}}
     run = functools.partial(runs.run, agent, "NMTHPO-swen-v0", range(count), **arguments)
     run()
@@ -203,7 +203,7 @@ def _run(agent: str, count: int, budget: int, unit: float) -> Callable[[], float
 
 
 def imports() -> dict[str, float]:
-    """Milliseconds of CPU time within a process: Gymnasium, the suite with a first environment, `--help`."""
+    """Return CPU milliseconds, in new processes: import Gymnasium; that, the suite and a first make; `--help`."""
     code = {
         "import gymnasium": "import gymnasium",
         "+ import hpo_envs + first make": ("import gymnasium, hpo_envs; gymnasium.make('NMTHPO-swen-v0')"),
@@ -244,7 +244,7 @@ def report(names: list[str]) -> dict[str, dict[str, float]]:
 
 
 def compare(names: list[str], checkout: Path, rounds: int = 5) -> dict[str, dict[str, tuple[float, float]]]:
-    """Print and return median times of this package and of another checkout's, from alternating processes."""
+    """Print and return (here, there) median times of this package and another checkout's, in alternating processes."""
     both: tuple[list[Any], list[Any]] = [], []
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "figures.json"

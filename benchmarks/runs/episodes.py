@@ -1,4 +1,4 @@
-"""Seeds of a run's environment and agent, default `shuffle`, and table rows, which are hidden from agents."""
+"""Episodes of runs: seeds, default `shuffle`, and the table rows of actions, which agents do not see."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hpo_envs.tables import draws
 
 
 def seeds_of(env_id: str, seed: int) -> tuple[int, int]:
-    """Seeds of environment and agent: 64 and 32 bits (many generators accept no more) of a hash of id and seed.
+    """Return the seeds of environment and agent: 64 bits of a hash of id and seed, and the lowest 32 of these.
 
     Runs of one seed on two environments are independent; on one environment all agents have the same episode.
     """
@@ -25,8 +25,8 @@ def seeds_of(env_id: str, seed: int) -> tuple[int, int]:
 
 
 _ACTIONS: dict[str, tuple[str | None, bool]] = {}
-"""Kind of action of the ids requested so far, and whether a step calls a function. No argument changes
-that, except for a user's function."""
+"""(kind of action, whether a step calls a function) of the ids requested so far. Arguments do not change
+these, except for ids of users' functions."""
 
 
 def _actions(env_id: str, env_kwargs: Mapping[str, Any]) -> tuple[str | None, bool]:
@@ -38,17 +38,17 @@ def _actions(env_id: str, env_kwargs: Mapping[str, Any]) -> tuple[str | None, bo
 
 
 def kind_of_action(env_id: str, env_kwargs: Mapping[str, Any]) -> str | None:
-    """Kind of the actions of one of this package's ids, see `hpo_envs.core.params.ActionKind`."""
+    """Return the kind of the actions of a registered id, see `hpo_envs.core.params.ActionKind`."""
     return _actions(env_id, env_kwargs)[0]
 
 
 def is_live(env_id: str, env_kwargs: Mapping[str, Any]) -> bool:
-    """Return whether a step on an id calls a function."""
+    """Return whether a step on an id calls a function instead of looking results up."""
     return _actions(env_id, env_kwargs)[1]
 
 
 def has_rows(env_id: str, env_kwargs: Mapping[str, Any]) -> bool:
-    """Return whether an id's actions are rows or arms of its table, alone or with a fidelity."""
+    """Return whether an id's actions are rows (alone or with a fidelity) or arms of its table; False for functions."""
     kind, live = _actions(env_id, env_kwargs)
     return kind in ("rows", "fidelity", "arms") and not live  # a function's candidates are in no telling order
 
@@ -80,18 +80,18 @@ class Episodes:
 
     @classmethod
     def of(cls, envs: Any) -> Episodes:
-        """The current episodes of a vectorized environment; call it after `reset`."""
+        """Return the current episodes of a vectorized environment, which must have been reset."""
         env = envs.unwrapped
         keys, tables = env.episodes
         return cls(env.params, keys, tables, None if env.params.view.whole else env.rows)
 
     @property
     def shares(self) -> npt.NDArray[np.int64] | None:
-        """(n, k) rows of the table in each episode; None: all."""
+        """(n, k) table rows of which each episode consists; None without `subsample`: all rows."""
         return None if self.params.view.subsample == 1.0 else self.rows
 
     def in_tables(self, which: Sequence[int], actions: Sequence[Any]) -> Sequence[Any]:
-        """`in_table` for one action of each of several episodes."""
+        """Return `in_table` of one action of each episode in `which`."""
         if self.rows is None:
             return actions
         if all(type(action) is int for action in actions):
@@ -100,7 +100,7 @@ class Episodes:
         return [self.in_table(i, action) for i, action in zip(which, actions, strict=True)]
 
     def in_table(self, i: int, action: Any) -> Any:
-        """An action of an episode, with the episode's row index replaced by the table's."""
+        """Return an action of episode `i` with the table's row for the episode's; unchanged if these are equal."""
         if self.rows is None:
             return action
         if self.params.kind != "fidelity":
@@ -109,7 +109,7 @@ class Episodes:
         return np.array([self.rows[i][action[0]], action[1]])
 
     def evaluated(self, i: npt.NDArray[np.int64], actions: npt.NDArray[Any]) -> dict[str, npt.NDArray[Any]]:
-        """Data on evaluations, by the names of `Run.evaluated`.
+        """Return arrays of data on evaluations, by the names of `Run.evaluated`; empty without a table.
 
         `i` is the (k,) episode of each action; `actions` are all (k, ...) actions of these in order, with the table's
         rows.
@@ -121,9 +121,9 @@ class Episodes:
         return found
 
     def truth(self, i: npt.NDArray[np.int64], actions: npt.NDArray[Any]) -> npt.NDArray[np.float64] | None:
-        """Return the (k, ...) means of (k, ...) actions, with the table's rows, over all repeats; None without a table.
+        """Return the (k,) or (k, objectives) means of (k, ...) actions over all repeats; None without a table.
 
-        `i` is the (k,) episode of each action. Of a batch of arms the first counts.
+        `i` is the (k,) episode of each action; rows are the table's. Of a batch of arms the first counts.
         """
         first = actions.reshape(len(actions), -1)[:, 0] if self.params.kind == "arms" else actions
         return self.params.truth(self.tables[i], first)

@@ -16,10 +16,10 @@ from typing import Any, Self
 from hpo_envs.benchmarks.runs.limits import WorkerLost as WorkerLost
 
 LOSSES = 2
-"""Retries of a call whose worker died."""
+"""Default number of retries of a call whose worker died."""
 
 FLYING = 1000
-"""Largest number of calls submitted to a pool at once; the others can still be dropped."""
+"""Default limit of pending calls on a user's pool; calls beyond it wait in a queue and can still be dropped."""
 
 
 @dataclass(eq=False)
@@ -49,7 +49,7 @@ class Calls:
         self._calls.append(Call(function, argument))
 
     def next(self) -> Any:
-        """Return the result of a submitted call, or raise its exception."""
+        """Execute the earliest submitted call; return its result, or raise its exception."""
         call = self._calls.popleft()
         return call.function(call.argument)
 
@@ -195,7 +195,7 @@ def calls_on(pool: AnyExecutor | None) -> Calls:
 
 
 def of_jobs(jobs: int) -> Calls:
-    """Calls in this process for one job, in several processes for more."""
+    """Return calls in this process for one job, in `jobs` processes for more."""
     if jobs == 1:
         return Calls()
     from hpo_envs.benchmarks.runs.processes import Processes

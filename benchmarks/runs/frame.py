@@ -29,7 +29,7 @@ class Runs(list[Run]):
         self.tables = dict(tables or {})
 
     def to_frame(self, configurations: bool = True) -> Any:
-        """A pandas DataFrame with one row per evaluation.
+        """Return a pandas DataFrame with one row per evaluation.
 
         Columns: `env`, `agent`, `seed`, `step` (from 1); the configuration: its hyperparameters with their natural
         values, `level` if there are several, and `key` or `action` without hyperparameters; `reward` (higher is
@@ -53,7 +53,7 @@ class Runs(list[Run]):
         return frame
 
     def best(self) -> Any:
-        """The row of the frame with the best reward (or sum of rewards), as a pandas Series without its NaN entries.
+        """Return the frame's row with the highest reward (or sum of rewards) as a pandas Series without NaN entries.
 
         Raises:
             ValueError: There are no runs, or runs on several environments, whose rewards cannot be compared.
@@ -76,7 +76,7 @@ class Runs(list[Run]):
         return plots.incumbent(frame, axes) if "incumbent" in frame else plots.pareto(frame, axes)
 
     def _part(self, run: Run, configurations: bool) -> Any:
-        """The frame of one run; columns in any order."""
+        """Return the frame of one run; columns in any order."""
         import pandas as pd
 
         h, objectives = run.header, run.header["objectives"]
@@ -95,7 +95,7 @@ class Runs(list[Run]):
         return pd.DataFrame(columns)
 
     def _configurations(self, run: Run, taken: list[str]) -> dict[str, Any]:
-        """The columns of the configurations of a run."""
+        """Return the configuration columns by name: hyperparameters, else `key` or `action`; `level` if several."""
         if run.configs is not None:
             names = dict.fromkeys(name for config in run.configs for name in config)
             return {frames.column_of(n, taken): [config.get(n) for config in run.configs] for n in names}
@@ -109,7 +109,7 @@ class Runs(list[Run]):
         return {**(space or {"key": [table.keys[i] for i in rows]}), **extra}
 
     def _table(self, header: Mapping[str, Any]) -> Table | None:
-        """The table of a run; None if it is not available."""
+        """Return the table of a run, loaded by name if needed; None if it is not available or has changed."""
         if header["sha256"] not in self.tables:
             try:
                 table = store.load(header["table"])

@@ -1,4 +1,4 @@
-"""Isolated agents: a process that gets only the `Problem`; its environment variables, memory, errors, end.
+"""Isolated agents: a process that gets only the `Problem`; its environment variables, limits, messages and end.
 
 This prevents accidents and shortcuts; it is not a sandbox. `docs/trust.md` lists what agents can still do.
 """
@@ -51,7 +51,7 @@ class AgentError(RuntimeError):
 
 
 def name_of(agent: str | Callable[..., Agent]) -> str:
-    """Name by which another process can make the agent, registered or `module:factory`; else a `ValueError`."""
+    """Return a name unchanged, or a factory as `module:factory`; a `ValueError` if it cannot be imported by name."""
     if isinstance(agent, str):
         return agent
     module, name = getattr(agent, "__module__", "__main__"), getattr(agent, "__qualname__", "<none>")
@@ -130,7 +130,7 @@ class IsolatedProcess(contextlib.AbstractContextManager["IsolatedProcess"]):
         return pool
 
     def call(self, do: str, **message: Any) -> Any:
-        """Send a message and return the reply; any error ends the process, failures of the agent raise `AgentError`."""
+        """Send a message and return the answer; any error ends the process, and is an `AgentError` of a failed agent."""
         try:
             self._calls += 1
             self._send(wire.encode({"do": do, "number": self._calls, **message}))
@@ -147,7 +147,7 @@ class IsolatedProcess(contextlib.AbstractContextManager["IsolatedProcess"]):
             raise
 
     def versions(self) -> dict[str, str]:
-        """Versions of the interpreter, of NumPy and of the agent's package in the process; `AgentError` if it fails."""
+        """Return the process's versions of Python, NumPy and the agent's package, or raise an `AgentError`."""
         answer = self.call("versions", agent=self.agent)
         if not isinstance(answer, dict) or not all(isinstance(v, str) for v in answer.values()):
             self.close()
@@ -155,7 +155,7 @@ class IsolatedProcess(contextlib.AbstractContextManager["IsolatedProcess"]):
         return answer
 
     def close(self) -> None:
-        """End the process and all processes that it started."""
+        """Kill the process and its process group, and delete its folder; do nothing if it is already closed."""
         if not self._open:
             return
         self._open = False
@@ -222,7 +222,7 @@ class IsolatedProcess(contextlib.AbstractContextManager["IsolatedProcess"]):
 
 @functools.cache
 def supports_of(agent: str, python: str | None = None) -> tuple[str, ...]:
-    """`Agent.supports` of an isolated agent (`module:factory`); empty if its process fails, which its runs report."""
+    """Return `Agent.supports` of an isolated agent; empty if its process fails, an error that its runs report."""
     try:
         with IsolatedProcess(agent, python) as process, limits.deadline(SUPPORTS_SECONDS):
             return tuple(map(str, process.call("supports", agent=agent)))
@@ -270,7 +270,7 @@ class _RemotePool(AgentPool):
 
 
 def _environment(agent: str, folder: str, elsewhere: bool) -> dict[str, str]:
-    """Environment variables of the process: an empty home, one thread, and the path of this package and the agent."""
+    """Return the environment variables of the process: `KEPT`, an empty home, one thread, and the import path."""
     path = dict.fromkeys([folder if elsewhere else str(HERE.parent), *_folders(agent)])
     variables = {name: os.environ[name] for name in KEPT if name in os.environ}
     variables |= dict.fromkeys(ONE_THREAD, "1")
@@ -281,7 +281,7 @@ def _environment(agent: str, folder: str, elsewhere: bool) -> dict[str, str]:
 
 
 def _folders(agent: str) -> Iterator[str]:
-    """Folders that contain the agent's module or package, which is not imported here."""
+    """Yield the folders that contain the agent's module or package, without an import; none for registered names."""
     top = agent.partition(":")[0].partition(".")[0]
     spec = importlib.util.find_spec(top) if ":" in agent else None
     if spec is None:

@@ -102,7 +102,13 @@ class Journal:
         self.records.append(plain)
 
     def follow(self) -> list[dict[str, Any]]:
-        """Read and return new records of other processes; each must lock the folder while it reads or appends."""
+        """Read new records of other processes into `records` and return them; empty if there are none.
+
+        Each process must lock the folder while it reads or appends.
+
+        Raises:
+            DamagedError: A new line is no record or does not match its checksum.
+        """
         before = len(self.records)
         if self.path.exists():
             with open(self.path, "rb") as stream:

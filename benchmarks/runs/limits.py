@@ -17,10 +17,10 @@ RUN_SECONDS = 3600.0
 """Default time limit of a run in seconds."""
 
 GRACE = 5.0
-"""Seconds after the limit at which a worker whose code does not stop is killed."""
+"""Seconds between the end of the time limit and the kill of a worker whose code has not stopped."""
 
 LONGEST = 1e9
-"""Longest time limit in seconds; clocks take none that is much longer."""
+"""Longest time limit in seconds; clocks do not accept much longer ones."""
 
 SHARE = 0.8
 """Fraction of the free memory at the start that a batch of runs may use."""
@@ -156,7 +156,7 @@ def memory(share: float = SHARE) -> Iterator[None]:
 
 
 def available() -> int | None:
-    """Bytes of free memory; None if unknown."""
+    """Return the bytes of available memory on Linux; None if unknown."""
     try:
         with open("/proc/meminfo", encoding="ascii") as stream:
             return next(int(line.split()[1]) * 1024 for line in stream if line.startswith("MemAvailable"))
@@ -165,7 +165,7 @@ def available() -> int | None:
 
 
 def one_blas_thread() -> contextlib.AbstractContextManager[Any]:
-    """A context in which BLAS uses one thread; small kernels are ten times slower with two.
+    """Return a context in which BLAS uses one thread; small kernels are ten times slower with two.
 
     Only loaded libraries are limited, so SciPy's is loaded first.
     """

@@ -35,10 +35,10 @@ if TYPE_CHECKING:
     from hpo_envs.benchmarks.runs.isolation import IsolatedProcess
 
 Target = Callable[[Any, float], bool]
-"""`target(action, reward) -> bool`: whether a run has reached its target. Agents never see it."""
+"""`target(action, reward) -> bool`: whether a run has reached its target; rows are the table's. Agents never see it."""
 
 TOGETHER = 16
-"""Seeds per call of an executor."""
+"""Largest number of seeds per call of an executor."""
 
 _STRIPPED = ("held_out", "row", "action_mask", "status_code")
 
@@ -84,9 +84,9 @@ def run(
     Args:
         agent: Registered name, `module:factory`, or a factory `(problem, seed, **hyperparameters) -> Agent`.
         env_id: Registered id.
-        seeds: Distinct seeds. Agent and environment are seeded with a hash of the id and of each.
-        budget: Budget in the unit of the id's default budget, which it replaces.
-        target: Function of an evaluation; a run stops once it returns True.
+        seeds: Distinct ints >= 0, at least one. A hash of the id and a seed gives the seeds of agent and environment.
+        budget: Budget of a run, which replaces the id's default budget and has its unit.
+        target: Function of an evaluation's action (with the table's row) and reward; a run stops once it returns True.
         env_kwargs: Arguments of the environment (`table=`, `objective=`, ...). If actions are configurations or arms,
             they are shuffled in each episode unless `shuffle=False` is given.
         progress: True shows a bar; or a function, called with the number of evaluations since the last call.
@@ -177,7 +177,7 @@ def _elsewhere(
     executor: AnyExecutor,
     progress: bool | Callable[[int], object] | None,
 ) -> Runs:
-    """The runs of `seeds`, made in batches on an executor."""
+    """Return the runs of `seeds` in order, made in batches on an executor."""
     parts = [seeds[i : i + TOGETHER] for i in range(0, len(seeds), TOGETHER)]
     found: dict[int, Runs] = {}
     with contextlib.ExitStack() as stack:
@@ -195,7 +195,7 @@ def _elsewhere(
 def _watch(
     progress: bool | Callable[[int], object] | None, name: str, total: float | None
 ) -> Iterator[Callable[[int], object] | None]:
-    """Progress callback: the given one, a bar, or none."""
+    """Yield the progress callback: the given function, the update of a bar, or None."""
     if progress is not True:
         yield progress or None
         return
@@ -285,14 +285,14 @@ def _loop(
 
 
 def _rows(infos: Mapping[str, Any], chosen: list[int] | None) -> list[dict[str, Any]]:
-    """The batched info as one dict per chosen episode (None: all), without masks, rows and held-out metrics."""
+    """Return one info dict per chosen episode (None: all), without masks, rows, status codes and held-out metrics."""
     names = tuple(k for k in infos if k[0] != "_" and k not in _STRIPPED)
     columns = [_rows(v, chosen) if isinstance(v := infos[k], dict) else _listed(v, chosen) for k in names]
     return [*map(dict, map(zip, itertools.repeat(names), zip(*columns, strict=True)))]
 
 
 def _listed(values: npt.NDArray[Any], chosen: list[int] | None) -> list[Any]:
-    """A list of the entries of the chosen episodes (None: all), because lists are read faster than arrays."""
+    """Return the entries of the chosen episodes (None: all) as a list, which is read faster than an array."""
     if chosen is not None:
         values = values[chosen]
     return values.tolist() if values.ndim == 1 else list(np.array(values))

@@ -146,7 +146,7 @@ class _Worker:
                 raise limits.WorkerLost(call, limit[1])
 
     def end(self) -> None:
-        """Kill the process, because a stopped one reacts to no other signal."""
+        """Kill the process (a stopped one reacts to no other signal) and close its pipe."""
         self.process.kill()
         self.process.join()
         self.pipe.close()
@@ -185,7 +185,7 @@ def _work(pipe: connection.Connection, output: connection.Connection) -> None:
 
 
 def _prepare() -> None:
-    """Leave Ctrl-C to the parent, and let this process and its children end with it."""
+    """Ignore Ctrl-C, which the parent handles; end this process with its parent, and on Linux its own forks, too."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if sys.platform == "linux":
         libc = ctypes.CDLL(None)

@@ -62,12 +62,12 @@ class Code(NamedTuple):
     numbers: dict[str, int]  # number versions of this package's code, by family or agent
     outside: dict[str, str]
     """Digests of outside modules by name; of a function or class in a script or notebook, the digest of what it needs,
-    see `needed`. If that cannot be found, it covers the whole file, or without a source the compiled code, and its name
-    ends with WHOLE or COMPILED."""
+    see `needed`. If that cannot be found, the digest covers the whole file, or without a source the compiled code, and
+    its name ends with WHOLE or COMPILED."""
 
 
 def of_agent(agent: str | Callable[..., Any]) -> Code:
-    """The code of an agent: a registered name, `module:factory`, or any callable.
+    """Return the code of an agent: a registered name, `module:factory`, or any callable.
 
     For an agent from outside, `numbers` has the agents of this package whose modules it imports.
     """
@@ -89,7 +89,7 @@ def of_agent(agent: str | Callable[..., Any]) -> Code:
 
 
 def of_environment(spec: Spec, arguments: Mapping[str, Any] | None = None) -> Code:
-    """The code of an environment, and of functions among its arguments, also those given as `module:function`."""
+    """Return the code of an environment and of functions among its arguments, also those given as `module:function`."""
     module = spec.vector_entry_point.partition(":")[0]
     outside = closure((module,))[0]
     for value in (arguments or {}).values():
@@ -107,11 +107,11 @@ def header_of(
     isolated: bool = False,
     versions: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """Return the header that runs have before they start, as plain JSON.
+    """Return the part of the header of runs that is known before they start, as plain JSON.
 
     Args:
         params: `Params` of an environment of the id, made with `env_kwargs`.
-        spec: The id.
+        spec: Spec of the id.
         env_kwargs: Arguments of the environment. `table` is left out: its name, kind and sha256 are in each run.
         agent: See `run`.
         hyperparameters: Arguments of the agent.
@@ -183,7 +183,7 @@ def _versions() -> dict[tuple[str, str], int]:
 
 @functools.cache
 def suite() -> dict[str, Any]:
-    """Git `commit` of this package and its `uncommitted` files, or `record`, the sha256 of the installed RECORD.
+    """Return Git `commit` and `uncommitted` files of this package, or `record`, 16 digits of the sha256 of its RECORD.
 
     Empty if neither is available. It is stored with runs, but never compared.
     """
@@ -210,7 +210,7 @@ def imprecise(sources: Mapping[str, str]) -> list[str]:
 
 
 def closure(names: Sequence[str], own: str = "") -> tuple[dict[str, str], set[str]]:
-    """Return digests, sorted by name, of the user's modules that imports of some modules reach, and names of ours.
+    """Return digests by name of the user's modules among `names` and their imports, and the names of ours there.
 
     Imports of the modules of this package (ours) are not followed. The package `own` counts as the user's even if it is
     installed.
@@ -326,7 +326,7 @@ def _plain(value: Any) -> str:
 
 @functools.cache
 def _read(name: str, path: Path, changed: int, size: int) -> tuple[str, tuple[str, ...]]:
-    """Digest of a module, and the names that it imports; cached until the file changes."""
+    """Return the digest of a module and the sorted names that it imports; cached until the file changes."""
     file = _on_disk(path)
     source = path.read_bytes() if file == path else zipimporter(str(file)).get_data(str(path))
     from hpo_envs.benchmarks.runs.needed import syntax  # few runs are of code from outside
@@ -383,7 +383,7 @@ def _on_disk(path: Path) -> Path:
 
 
 def _spec(name: str) -> ModuleSpec | None:
-    """The spec of a module; unlike `importlib.util.find_spec`, this imports no package that contains it."""
+    """Return the spec of a module, or None; unlike `importlib.util.find_spec`, import no package that contains it."""
     top, *inner = _parents(name)
     spec = importlib.util.find_spec(top)
     for part in inner:

@@ -118,13 +118,13 @@ class EpisodeLog:
         return found
 
     def move(self, action: Any, finished: bool) -> None:
-        """Log an action of an evaluation that takes several."""
+        """Log an action of an evaluation that takes several; if it is `finished`, begin the next evaluation."""
         self.moves[-1].append(action)
         if finished:
             self.moves.append([])
 
     def add(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Log an evaluation, or each pull of a batch."""
+        """Log an evaluation, or each pull of a batch with an equal share of the cost."""
         scores, status = info.get("scores"), _NUMBERS[info["status"]]
         if "price" in info:
             self.prices.append(info["price"])
@@ -150,7 +150,7 @@ def records(
     headers: Sequence[dict[str, Any]],
     steps: npt.NDArray[np.float32],
 ) -> list[Run]:
-    """The record of each episode, with the table's data on each evaluation; `steps`: (n, 2) seconds per step."""
+    """Return the `Run` of each episode with the table's data; `steps`: (n, 2) seconds of `ask` and `tell` per step."""
     last = [episodes.in_table(i, action) for i, action in enumerate(recommended)]
     truths = _truths(episodes, last)
     actions = [np.array(log.actions) for log in logs]
@@ -177,7 +177,7 @@ def records(
 
 
 def _truths(episodes: Episodes, actions: Sequence[Any]) -> Sequence[Any]:
-    """True mean of each episode's action; None without a table."""
+    """Return the mean over all repeats of each episode's action; a list of None without a table."""
     if len({np.shape(a) for a in actions}) == 1:
         found = episodes.truth(np.arange(len(actions)), np.array(actions))
         return [None] * len(actions) if found is None else list(found)
@@ -203,7 +203,7 @@ def header_of_id(
 
 
 def copied(plain: Any) -> Any:
-    """A deep copy of plain JSON data; ten times faster than `copy.deepcopy`."""
+    """Return a deep copy of a dict or list of plain JSON data; ten times faster than `copy.deepcopy`."""
     own = plain.copy()
     for key, value in own.items() if isinstance(own, dict) else enumerate(own):
         if type(value) is dict or type(value) is list:

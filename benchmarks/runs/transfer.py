@@ -46,12 +46,12 @@ class Transfer:
 
 
 def distributions() -> dict[str, Distribution]:
-    """Distributions with one id per task, by name: the possible source tasks."""
+    """Return by name the distributions with one id per task, whose tasks can be source tasks."""
     return {d.name: d for family in FAMILIES.values() for d in family.distributions if not d.argument}
 
 
 def of_family(env_id: str) -> Distribution | None:
-    """The distribution that `FAMILY` denotes for an id: the one with the id, or the family's only one; else None."""
+    """Return the distribution of an id for `FAMILY`: the one with the id, or its family's only one; else None."""
     family = registry.family_of(env_id)
     some = [d for d in family.distributions if not d.argument] if family else []
     own = [d for d in some if env_id in map(d.ids.format, d.held_out)]
@@ -75,7 +75,7 @@ def resolve(env_id: str, asked: str) -> str:
 
 
 def sources_of(env: Any, distribution: str) -> Transfer:
-    """The source tasks for an environment, scalar or vectorized, of a distribution (see `resolve`).
+    """Return the source tasks of a distribution (see `resolve`) for an environment, scalar or vectorized.
 
     Raises:
         ValueError: See `resolve`; actions are not rows with features, alone or with a fidelity; no table is left; or
@@ -116,7 +116,7 @@ def sources_of(env: Any, distribution: str) -> Transfer:
 
 @functools.lru_cache(maxsize=64)
 def _params(env_id: str, kwargs: tuple[tuple[str, Any], ...]) -> Params:
-    """Params of an environment of the id."""
+    """Return the `Params` of a new environment of the id."""
     env: Any = gym.make(env_id, disable_env_checker=True, **dict(kwargs))
     params: Params = env.unwrapped.params
     env.close()
@@ -138,7 +138,7 @@ def _source(params: Params, target: Table) -> Source:
 
 
 def _rows(params: Any) -> dict[str, Floats]:
-    """Rewards and costs of all rows of a look-up table, averaged over repeats."""
+    """Return (rows, objectives) rewards and (rows,) costs of a look-up table, averaged over repeats."""
     kept = np.arange(params.max_repeats) < params.repeats[:, None]
     costs = params.costs.reshape(kept.shape).mean(axis=1, where=kept)
     rewards = params.truth(0, np.arange(params.rows))
@@ -146,7 +146,7 @@ def _rows(params: Any) -> dict[str, Floats]:
 
 
 def _curves(params: Any) -> dict[str, Floats]:
-    """`_rows` for learning curves, with the curves; NaN past the end of the longest repeat."""
+    """Return `_rows` at the last fidelity, and the curves with their costs, NaN past the end of the longest repeat."""
     rows, levels = params.rows, len(params.levels)
     each = np.stack(np.meshgrid(np.arange(rows), np.arange(levels), indexing="ij"), axis=-1).reshape(-1, 2)
     curves = params.truth(0, each).reshape(rows, levels, -1)
@@ -163,7 +163,7 @@ def _curves(params: Any) -> dict[str, Floats]:
 
 
 def columns(table: Table, target: Table) -> tuple[Floats, tuple[str, ...]]:
-    """(rows, d) features of a table, and their names; no names if the columns are the target's.
+    """Return the (rows, d) features of a table, and their names; no names if the columns are the target's.
 
     Values of a shared hyperparameter are on the target's scale, also outside [0, 1], and 0 if inactive or if the target
     has a single value. Hyperparameters that only the table has keep their scale and follow the shared ones.
