@@ -130,7 +130,7 @@ class IsolatedProcess(contextlib.AbstractContextManager["IsolatedProcess"]):
         return pool
 
     def call(self, do: str, **message: Any) -> Any:
-        """Send a message and return the answer; any error ends the process, and is an `AgentError` of a failed agent."""
+        """Send a message and return the answer; any error ends the process. A failing agent raises an `AgentError`."""
         try:
             self._calls += 1
             self._send(wire.encode({"do": do, "number": self._calls, **message}))
