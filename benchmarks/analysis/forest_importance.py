@@ -57,12 +57,12 @@ class ForestImportance:
 
     @property
     def warning(self) -> str:
-        """A sentence if the importances are unreliable, else empty."""
+        """A sentence if the importances are unreliable or the score is unknown, else empty."""
         low = not self.score > UNRELIABLE
         return "The forest explains little of the scores: do not rely on these shares." if low else ""
 
     def ranked_pairs(self) -> list[tuple[str, str, float]]:
-        """All pairs with their fractions, largest first."""
+        """Return (name, name, fraction) of all pairs, largest first."""
         found = [(i, j, float(self.pairs[i, j])) for i, j in itertools.combinations(range(len(self.names)), 2)]
         return [(self.names[i], self.names[j], s) for i, j, s in sorted(found, key=lambda f: -f[2])]
 
@@ -130,7 +130,7 @@ def importance(
     trees: int = TREES,
     seed: int = 0,
 ) -> ForestImportance:
-    """Functional ANOVA of a random forest fitted to runs.
+    """Return the functional ANOVA of a random forest fitted to runs.
 
     Args:
         configs: (n, d) numbers, one row per run.
@@ -174,7 +174,7 @@ def importance(
 
 
 def intervals(configs: Floats, scores: Floats, axes: Sequence[Dimension]) -> Floats:
-    """(2, d) bounds of 95 % bootstrap intervals of the main effects.
+    """Return the (2, d) lower and upper bounds of 95 % bootstrap intervals of `ForestImportance.main`.
 
     They use `RESAMPLES` forests of 15 trees, each on runs drawn with replacement. Arguments are those of `importance`.
     """
@@ -213,7 +213,7 @@ def space_of(table: Table) -> tuple[Floats, list[Dimension]]:
 
 
 def varying(space: Sequence[Hyperparameter], raw: Floats) -> tuple[Floats, list[Dimension]]:
-    """(n, d) values of the varying hyperparameters as inputs of the forest, and their axes."""
+    """Return the (n, d) values of the hyperparameters that vary as inputs of the forest (see `numbers`), and axes."""
     x = np.column_stack([numbers(h, c) for h, c in zip(space, raw.T, strict=True)])
     varies = np.ptp(x, axis=0) > 0 if len(x) else np.zeros(len(space), bool)
     return x[:, varies], [axis_of(h) for h, v in zip(space, varies, strict=True) if v]
@@ -229,7 +229,7 @@ def axes_of(configs: Floats, names: Sequence[str], whole: bool) -> list[Dimensio
 
 
 def axis_of(h: Hyperparameter) -> Dimension:
-    """A hyperparameter as an axis: its choices, or its range."""
+    """Return a hyperparameter as an axis: its choices (indices if categorical), or its range (logarithms if `log`)."""
     if h.kind == "categorical":
         return Dimension(h.name, tuple(map(float, range(len(h.values)))), labels=tuple(map(str, h.values)))
     if h.values:
@@ -239,7 +239,7 @@ def axis_of(h: Hyperparameter) -> Dimension:
 
 
 def numbers(h: Hyperparameter, raw: Floats) -> Floats:
-    """Stored values as inputs of the forest, logarithms on a log range; inactive ones (0) become the lowest value."""
+    """Return stored values as inputs of the forest: logarithms on a log range; inactive ones (0) become the lowest."""
     x = raw if h.kind == "categorical" else np.maximum(raw, h.low)
     return np.log(x) if h.log and not h.values else x
 

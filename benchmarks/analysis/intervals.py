@@ -117,7 +117,7 @@ def grouped(means: Floats, groups: Sequence[Any] | None) -> Floats:
 
 
 def interval(scores: npt.ArrayLike, own: Estimate | None = None, bounds: tuple[float, float] = (0.0, 1.0)) -> list[Any]:
-    """[mean, low, high] of scores, by default on fixed tasks; low and high are NaN without an interval.
+    """Return [mean, low, high] of scores, by default on fixed tasks; low and high are NaN without an interval.
 
     Args:
         scores: (..., environments, seeds), NaN where a seed was not run.
@@ -174,7 +174,7 @@ def _moments(d: Floats) -> tuple[npt.NDArray[np.integer], Floats, Floats, Floats
 
 
 def _weights(environments: int, groups: Sequence[Any] | None) -> Floats:
-    """Weight of each environment in the mean over groups."""
+    """Return the (environments,) weights in the mean over groups, which sum to 1."""
     if groups is None:
         return np.full(environments, 1 / environments)
     _, index, sizes = np.unique(np.asarray(list(groups)), return_inverse=True, return_counts=True)
@@ -182,7 +182,7 @@ def _weights(environments: int, groups: Sequence[Any] | None) -> Floats:
 
 
 def _blocks(d: Floats, weights: Floats) -> tuple[Floats, Floats]:
-    """Variance of the weighted mean over seeds run on every environment (0 for fewer than two); its df, at least 1."""
+    """Return the variance of the weighted mean over seeds run on all environments (0 below two seeds), and df >= 1."""
     per_seed = np.einsum("...es,e->...s", d, weights)  # NaN where some environment lacks the seed
     shared = np.isfinite(per_seed)
     count = shared.sum(axis=-1)
@@ -207,7 +207,7 @@ def estimate(
     count: npt.NDArray[np.integer],
     testable: npt.NDArray[np.bool_],
 ) -> Estimate:
-    """Interval and p-value; if nothing varies, there is no interval and p of a difference is 2^(1 - count)."""
+    """Return intervals and p-values; if nothing varies, there is no interval and p of a difference is 2^(1 - count)."""
     from scipy.special import stdtr, stdtrit  # imported when something is tested
 
     spread = testable & (variance > ROUNDING**2 * np.maximum(mean**2, 1.0)) & np.isfinite(variance)

@@ -89,7 +89,7 @@ def of_rows(rewards: Floats) -> Floats:
 
 
 def final(run: Recorded, regret: Floats) -> float:
-    """Return the final regret; with one noisy objective, that of the recommendation if its true reward is known.
+    """Return the last regret or raw score; with one noisy objective, that of the recommendation if its truth is known.
 
     Args:
         run: The run.
@@ -115,7 +115,7 @@ def _regret(incumbents: Floats, scale: Scale, most: float = 1.0) -> Floats:
 
 
 def _cells(run: Recorded) -> list[int]:
-    """Index of each evaluation's (row, level) pair; pairs are numbered in the order of their first evaluation."""
+    """Return the number of each evaluation's (row, level) pair; pairs are numbered by their first evaluations."""
     known: dict[tuple[int, int], int] = {}
     where = zip(run.evaluated["row"].tolist(), run.evaluated["level"].tolist(), strict=True)
     return [known.setdefault(cell, len(known)) for cell in where]
@@ -141,7 +141,7 @@ def _favourites(run: Recorded) -> npt.NDArray[np.int64]:
 
 
 def _volumes(run: Recorded, scale: Scale) -> Floats:
-    """1 - hypervolume fraction after each evaluation, for two objectives."""
+    """Return the (k,) 1 - hypervolume fraction after each evaluation; only two objectives raise no `ValueError`."""
     if run.rewards.shape[1] != 2:
         raise ValueError(f"objectives must be one or two for hypervolume, got {run.rewards.shape[1]}")
     corner = -scale.reference
@@ -151,7 +151,7 @@ def _volumes(run: Recorded, scale: Scale) -> Floats:
 
 
 def _shares(run: Recorded, corner: Floats) -> Floats:
-    """(k,) hypervolume of the rewards so far; recomputed only if the front grows."""
+    """Return the (k,) hypervolume of the rewards after each evaluation, recomputed only if the front changes."""
     kept, now = np.empty((0, 2)), 0.0
     volumes = np.empty(len(run))
     for i, point in enumerate(-run.rewards):
@@ -163,7 +163,7 @@ def _shares(run: Recorded, corner: Floats) -> Floats:
 
 
 def _noisy_shares(run: Recorded, corner: Floats) -> Floats:
-    """(k,) hypervolume of the true means of the rows whose observed means so far are on the front."""
+    """Return the (k,) hypervolume of the true means of those rows whose observed means so far are on the front."""
     cells = np.array(_cells(run))
     sums, counts = np.zeros((cells.max() + 1, 2)), np.zeros((cells.max() + 1, 1))
     truths, volumes = np.empty_like(sums), np.empty(len(run))
@@ -197,7 +197,7 @@ def at_costs(
 
 
 def averaged(header: Mapping[str, Any], costs: Floats, regret: Floats) -> Any:
-    """Regret averaged over the budget: over its evaluations, or over its fractions if the cost is not evaluations.
+    """Return the mean regret over the budget: over its evaluations, or over `SHARES` of it if the cost is another.
 
     Args:
         header: Header of runs of one agent on one environment.

@@ -53,13 +53,13 @@ class Scale:
     noise: float = 0.0
 
     def header(self) -> dict[str, Any]:
-        """The scale as plain data, for the header of a run."""
+        """Return the scale as plain data, for the header of a run."""
         arrays = {name: getattr(self, name).tolist() for name in ARRAYS}
         return {"source": self.source, **arrays, "repeats": self.repeats, "noise": self.noise}
 
 
 def scale_of(header: Mapping[str, Any]) -> dict[str, Any]:
-    """The scale of a run as plain data; a header without one raises a `ValueError`."""
+    """Return the scale in the header of a run as plain data; a header without one raises a `ValueError`."""
     if "scale" not in header:
         raise ValueError(f"header must have a scale, got none for {header['agent']} on {header['env']}: repeat the run")
     plain: dict[str, Any] = header["scale"]
@@ -67,7 +67,7 @@ def scale_of(header: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def of_header(header: Mapping[str, Any]) -> Scale:
-    """The scale in the header of a run; see `scale_of`."""
+    """Return the `Scale` in the header of a run; errors are those of `scale_of`."""
     h, m = scale_of(header), len(header["objectives"])
     signs, best, reference, front = (np.array(h[name], float) for name in ARRAYS)
     return Scale(h["source"], signs, best, reference, front.reshape(-1, m), int(h["repeats"]), float(h["noise"]))
@@ -82,7 +82,7 @@ class Scales:
         self._id = env_id
 
     def of(self, table: int, rows: npt.NDArray[np.int64] | None = None) -> Scale:
-        """The scale of an episode on a table (index in `params.tables`) and its (k,) rows; None: all."""
+        """Return the scale of an episode on a table (index in `params.tables`) and its (k,) rows; None: all."""
         p, nothing = self._params, np.empty(0)
         if p.known is not None:
             return self._named("given", *p.known)
@@ -112,7 +112,7 @@ class Scales:
         return found
 
     def _each(self, table: int, rows: npt.NDArray[np.int64] | None) -> Iterable[dict[str, Any]]:
-        """The headers of the scales of one table's episodes, repeated without end if `rows` is None."""
+        """Return the headers of the scales of one table's episodes; if `rows` is None, one header without end."""
         p = self._params
         first = self.of(table, None if rows is None else rows[0]).header()
         if rows is None:
@@ -132,7 +132,7 @@ class Scales:
         return Scale(source, self._params.signs, best, reference, **{"front": front, **facts})
 
     def _several(self, final: Floats, table: int) -> Scale:
-        """The scale for several objectives; its reference point is a tenth beyond the worst corner of the front."""
+        """Return the scale for several objectives; its reference point is a tenth beyond the front's worst corner."""
         front = final[pareto_front(final)]
         front = front[np.lexsort(front.T[::-1])]  # whatever the order of the rows
         best, worst = front.max(axis=0), front.min(axis=0)
@@ -174,7 +174,7 @@ def rewards_of(params: Params, table: int) -> tuple[Floats, Floats] | None:
 
 
 def every_action(params: Params, rows: int) -> npt.NDArray[np.int64]:
-    """All actions on a table, row by row."""
+    """Return all actions on a table, row by row: (rows,), (rows * levels, 2) with a fidelity, (rows, d) on grids."""
     numbers = np.arange(rows)
     if params.kind == "fidelity":
         assert params.levels is not None
@@ -187,7 +187,7 @@ def every_action(params: Params, rows: int) -> npt.NDArray[np.int64]:
 
 
 def name_of(env_id: str, params: Params, table: int, arguments: Mapping[str, Any]) -> str:
-    """Name of a reference: id, table with the hash of its content, objective and arguments that change rewards."""
+    """Return the name of a reference: id, table and hash of its content, objective, arguments that change rewards."""
     t = params.tables[table]
     rest = json.dumps(dict(arguments), sort_keys=True, default=repr)
     return " ".join(
@@ -197,6 +197,6 @@ def name_of(env_id: str, params: Params, table: int, arguments: Mapping[str, Any
 
 @functools.cache
 def references() -> dict[str, tuple[list[float], list[float]]]:
-    """Best and reference score in the committed study, by `name_of`."""
+    """Return ([best reward], [reference reward]) in the committed study, by the name from `name_of`."""
     text = json.loads(REFERENCES.read_text(encoding="utf-8"))
     return {r["name"]: ([r["best"]], [r["reference"]]) for r in text["references"]}

@@ -36,7 +36,7 @@ ROPE = 1.0
 """Half-width of the region of practical equivalence, in points of accuracy (section 3.2)."""
 
 SHARE = 0.1
-"""Half-width on any scale, as a fraction of the distance from the median to the best score."""
+"""Half-width of `rope_of`, as a fraction of the distance from the median to the best score."""
 
 
 def relative_at(scores: npt.ArrayLike, k: int, variant: Variant = "paper") -> float:
@@ -112,7 +112,7 @@ def expected_equivalent(scores: npt.ArrayLike, rope: float = ROPE, variant: Vari
 
 
 def rank_similarity(configs: Any) -> Floats:
-    """Average rank of each run over its hyperparameters (equation 2).
+    """Return the average rank of each run over its hyperparameters (equation 2); rank 1 is the largest value.
 
     Every hyperparameter's values are sorted from the largest to the smallest; equal values share a rank and the next
     value has the next integer (dense ranks).
@@ -182,7 +182,7 @@ def average_change(ranks: npt.ArrayLike, scores: npt.ArrayLike, variant: Variant
 
 
 def rope_of(scores: npt.ArrayLike) -> float:
-    """Half-width of a region of practical equivalence: `SHARE` of the distance from the median to the best score."""
+    """Return the half-width of a region of practical equivalence: `SHARE` of the distance from median to best score."""
     a = _scores(scores)
     return SHARE * float(a.max() - np.median(a))
 
@@ -190,7 +190,7 @@ def rope_of(scores: npt.ArrayLike) -> float:
 def analyse(
     configs: Any, scores: Any = None, *, ks: Sequence[int] = KS, rope: float | None = None, metric: str | None = None
 ) -> dict[str, float | None]:
-    """All metrics of a random search, in the variant `paper`.
+    """Return all metrics of a random search, in the variant `paper`.
 
     Args:
         configs: (n, d) numbers or a DataFrame, with `scores`; or a `hpo_envs.tables.table.Table`, whose rows are the

@@ -52,7 +52,7 @@ def leader(p_values: npt.ArrayLike) -> tuple[npt.NDArray[np.bool_], npt.NDArray[
 
 
 def judged(scores: Mapping[str, Floats], groups: Sequence[Any]) -> dict[str, Any]:
-    """Rank the agents and compare all pairs.
+    """Return the ranking of the agents and the comparisons of all pairs.
 
     Args:
         scores: Agent -> (environments, seeds) scores, lower is better; NaN where a seed was not run. Columns are the
@@ -95,7 +95,7 @@ def judged(scores: Mapping[str, Floats], groups: Sequence[Any]) -> dict[str, Any
 
 
 def against(pairs: Sequence[Mapping[str, Any]], a: str, b: str) -> dict[str, Any] | None:
-    """Comparison of agent a with agent b, in either order of the pair; None if there is no such pair."""
+    """Return the comparison of agent a with agent b, turned around if stored as b with a; None without the pair."""
     for p in pairs:
         if (p["a"], p["b"]) == (a, b):
             return dict(p)
@@ -149,7 +149,7 @@ def _pairs(names: Sequence[str], scores: Floats, groups: Sequence[Any]) -> list[
 def _standing(
     names: Sequence[str], pairs: Sequence[Mapping[str, Any]], where: str, only: str | None = ""
 ) -> dict[str, str]:
-    """Standing of each agent: best (alone), tied for best, or worse; inconclusive if it is the only one.
+    """Return the standing of each agent: best (alone), tied for best, or worse; inconclusive if there is only one.
 
     Args:
         names: The first one has the lowest mean.

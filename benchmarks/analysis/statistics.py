@@ -51,6 +51,6 @@ def expected_runtime(costs: npt.ArrayLike, reached: npt.ArrayLike) -> float:
 
 
 def ecdf(values: npt.ArrayLike, grid: npt.ArrayLike) -> Floats:
-    """Fraction of values <= each grid point; inf, a target never reached, is above all."""
+    """Return the fraction of all values <= each grid point; inf, a target never reached, is above every point."""
     v = np.sort(np.asarray(values, dtype=float).ravel())
     return np.searchsorted(v, np.asarray(grid, dtype=float), "right") / len(v)

@@ -32,7 +32,7 @@ from hpo_envs.tables.files import atomic
 
 TRACK = Path(__file__).with_name("hpo_envs-2026.toml")
 RUNS = TRACK.with_suffix(".parquet")
-"""The table `runs` of the archive."""
+"""File of the table `runs` of the archive."""
 
 STUDY = "study.toml"
 DATE = (2026, 1, 1, 0, 0, 0)
@@ -61,7 +61,7 @@ def build(runs: Path, track: Path = TRACK) -> tuple[bytes, bytes]:
 
 @contextlib.contextmanager
 def opened(path: Path) -> Iterator[tuple[Study, Path]]:
-    """The study of an archive, and a temporary folder of its runs, as a context; a `ValueError` if it is no archive."""
+    """Context of an archive's study and a temporary folder of its runs; a `ValueError` if too large or no archive."""
     with tempfile.TemporaryDirectory(prefix="hpo-envs-archive-") as name:
         try:
             with zipfile.ZipFile(regular(path)) as file:
@@ -77,7 +77,7 @@ def opened(path: Path) -> Iterator[tuple[Study, Path]]:
 
 
 def challenge(path: Path, agents: Sequence[str], isolate: bool | str = False) -> Study:
-    """The study of an archive with other agents, none of which it may already have; see `opened` and `entrants`."""
+    """Return the study of an archive with other agents, which must be new to it; see `opened` and `entrants`."""
     with opened(path) as (study, folder):
         own = [entrant for name in agents for entrant in entrants(name, isolate)]
         matches = (parquet.SHARD_NAME.fullmatch(part.name) for part in folder.glob("*/*.parquet"))
@@ -87,7 +87,7 @@ def challenge(path: Path, agents: Sequence[str], isolate: bool | str = False) ->
 
 
 def rank(comparison: Comparison, path: Path) -> Comparison:
-    """Add the runs of an archive to those of a comparison; a `ValueError` if they cannot be compared."""
+    """Add the runs of an archive to a comparison and return it; a `ValueError` if they cannot be compared."""
     with opened(path) as (_, folder):
         for block in Store(folder).once():
             try:
@@ -99,7 +99,7 @@ def rank(comparison: Comparison, path: Path) -> Comparison:
 
 @screen.on()
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; return 1 if an agent failed."""
+    """Run the command line; return 1 if an agent failed, else 0."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("run", "build"))
     parser.add_argument("--track", type=Path, default=TRACK, help="study file (default: the frozen track)")

@@ -50,6 +50,7 @@ class Comparison:
 
     Raises:
         ValueError: The study is not valid; see `hpo_envs.benchmarks.study.study`.
+        FileNotFoundError: There is no such study file.
     """
 
     def __init__(
@@ -69,7 +70,11 @@ class Comparison:
 
     @classmethod
     def of(cls, runs: Sequence[Run]) -> Comparison:
-        """The comparison of given runs, such as those of several calls of `hpo_envs.benchmarks.run`."""
+        """Return the comparison of given runs, such as those of several calls of `hpo_envs.benchmarks.run`.
+
+        Raises:
+            ValueError: The runs cannot be compared, or one has no evaluation.
+        """
         comparison = cls(None)
         for k, block in enumerate(blocks_of(runs)):
             comparison._take(block, (k,))
@@ -77,7 +82,7 @@ class Comparison:
 
     @classmethod
     def load(cls, *folders: Path | str, more: Iterable[Run] = ()) -> Comparison:
-        """The comparison of all runs in some folders, each replayed on its environment.
+        """Return the comparison of all runs in some folders, each replayed on its environment if possible.
 
         Args:
             *folders: Folders of `run` or `hpo-envs compare`. Runs are read once for their scores, and again for
@@ -162,7 +167,7 @@ class Comparison:
         self.checked = str(replay)
 
     def add(self, block: Block) -> None:
-        """Add further runs, which are not replayed, before scores are first read.
+        """Add further runs, without a replay; only before scores are first read.
 
         Raises:
             ValueError: The runs cannot be compared with the others.
@@ -174,26 +179,26 @@ class Comparison:
         self._scores.add(block, place)
 
     def blocks(self) -> Iterator[Block]:
-        """Yield the runs as columns, of one agent and one environment at a time."""
+        """Yield the runs as blocks of columns, each of one agent on one environment; read those of folders again."""
         for folder in self._read:
             yield from Store(folder).once()
         yield from self._blocks
 
     @property
     def commands(self) -> list[str]:
-        """The known commands and calls that made the runs, as typed."""
+        """The known commands and calls that made the runs, as typed; empty if none is known."""
         folders = map(Path, self._read or filter(None, [self.folder]))
         return [*dict.fromkeys([c for folder in folders for c in manifest.commands(folder)] or self._commands)]
 
     def by_environment(self) -> dict[str, dict[str, list[Block]]]:
-        """The runs as columns, by id and by the agent's label."""
+        """Return the blocks of runs by id and by the label of the agent."""
         found: dict[str, dict[str, list[Block]]] = {}
         for block in self.blocks():
             found.setdefault(block.header["env"], {}).setdefault(agent_of(block.header_of(0)), []).append(block)
         return found
 
     def header(self, environment: str, agent: str) -> dict[str, Any]:
-        """The header of the first run of an agent on an environment, by their labels."""
+        """Return the header of the first run of an agent on an environment, both given by their labels."""
         return self._scores.cells[environment, agent].header
 
     @functools.cached_property
@@ -213,13 +218,13 @@ class Comparison:
         return plain
 
     def verdict(self) -> str:
-        """The verdict: one line for each track."""
+        """Return the verdict, one line for each track; errors are those of `scores`."""
         return "\n".join(f"{track['name']}: {' '.join(sentences.verdict(track))}" for track in self.scores["tracks"])
 
     def summary(
         self, title: str = "Comparison of agents", command: str = "", *, with_fronts: bool = True
     ) -> dict[str, Any]:
-        """Data of a report, without evaluations; see `hpo_envs.benchmarks.comparison.summary`."""
+        """Return the data of a report, without evaluations; see `hpo_envs.benchmarks.comparison.summary`."""
         facts = {"title": title, "command": command, "checked": self.checked}
         if self.missing:
             facts["missing"] = self.missing
@@ -227,7 +232,7 @@ class Comparison:
         return summary.whole(self._scores, scored, first, found, facts, with_fronts=with_fronts)
 
     def frame(self, table: str = "evaluations") -> Any:
-        """One of the two tables of runs, see `hpo_envs.benchmarks.study.flat`, as a pandas DataFrame.
+        """Return one of the two tables of runs, see `hpo_envs.benchmarks.study.flat`, as a pandas DataFrame.
 
         Args:
             table: `runs` or `evaluations`.
@@ -303,7 +308,7 @@ class Comparison:
         return [*paths]
 
     def save(self) -> Iterator[str]:
-        """Write `runs.parquet` and, with scores, `summary.csv` and pictures to the folder; yield a text per id.
+        """Write `runs.parquet` and, with scores, pictures and `summary.csv` to the folder; yield a text per id.
 
         Raises:
             ValueError: Runs are in no folder, or a file to write is a symbolic link.
@@ -344,7 +349,7 @@ class Comparison:
         atomic.write_csv(atomic.inside(self.folder, self.folder / "summary.csv"), [_flat(cell) for cell in cells])
 
     def digest(self) -> str:
-        """Sha256 of the runs in any order, without seconds and `suite`; equal digests mean identical results."""
+        """Return the sha256 of the runs in any order, without seconds and `suite`; equal digests mean equal results."""
         return digest_of(self.blocks())
 
     def __str__(self) -> str:
@@ -367,7 +372,7 @@ class Comparison:
 
 
 def _flat(cell: Mapping[str, Any]) -> dict[str, Any]:
-    """A row of `summary.csv` or `scores.csv`."""
+    """Return a row of `summary.csv` or `scores.csv`."""
     ends = ("", "_low", "_high")
     means = {f"{k}{end}": v for k in ("anytime", "final") for end, v in zip(ends, cell[k], strict=True)}
     return {k: cell[k] for k in ("environment", "agent", "n")} | means | {k: cell[k] for k in ("solved", "spent")}

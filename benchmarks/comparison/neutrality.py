@@ -29,7 +29,7 @@ SAMPLERS = {
     "Syne Tune random search": ("syne-cqr", {"scheduler": "RandomSearch"}),
     "random": ("random", {}),
 }
-"""Agent and arguments by name; `random` checks the method itself."""
+"""(agent, hyperparameters) by name of the sampler; `random` checks the method itself."""
 
 FAMILIES = ("CharMini", "CharHPO", "NMTHPO")
 
@@ -45,7 +45,7 @@ def ids(family: str) -> list[str]:
 
 @functools.cache
 def regrets(env_id: str) -> Floats:
-    """(n,) regret of each configuration, see `regret.of_rows`."""
+    """Return the (n,) regret of an id's configurations; NaN for a degenerate task, see `regret.of_rows`."""
     params = gym.make(env_id, disable_env_checker=True).unwrapped.params  # type: ignore[attr-defined]
     return regret.of_rows(np.ravel(params.truth(0, np.arange(params.rows))))
 
@@ -64,7 +64,7 @@ def expected(truth: Floats, steps: int) -> Floats:
 
 
 def differences(agent: str, env_id: str, seeds: int, **settings: Any) -> Floats:
-    """(seeds,) mean regret of each run minus the expected mean regret of random search."""
+    """Run an agent; return the (seeds,) mean regret of each run minus the expected mean regret of random search."""
     known = regrets(env_id)
     runs = run(agent, env_id, range(seeds), budget=STEPS, **settings)
     rows = np.array([r.actions[:STEPS] for r in runs], np.int64)
@@ -73,7 +73,7 @@ def differences(agent: str, env_id: str, seeds: int, **settings: Any) -> Floats:
 
 @screen.on()
 def main(argv: Sequence[str] | None = None) -> int:
-    """Print the table: difference and 95 % interval, for each family and pooled."""
+    """Print a row per sampler: mean difference and 95 % interval, for each family and pooled; return 0."""
     parser = argparse.ArgumentParser(prog="hpo_envs.benchmarks.comparison.neutrality", description=__doc__)
     parser.add_argument("--seeds", type=int, default=100)
     parser.add_argument("--samplers", nargs="+", choices=[*SAMPLERS], default=[*SAMPLERS])

@@ -54,12 +54,12 @@ def tex(value: Any) -> str:
 
 
 def slug_of(name: str) -> str:
-    """Return a name for use in file names: runs of characters other than letters, digits, `._-` become a hyphen."""
+    """Return a name for files: characters other than letters, digits, `._-` become a hyphen, or nothing at the ends."""
     return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-")
 
 
 def bibtex() -> dict[str, str]:
-    """Entries of the references of all families, by key."""
+    """Return the BibTeX entries of the references of all families, by key."""
     text = REFERENCES.read_text(encoding="utf-8")
     return {m[1]: m[0].strip() for m in re.finditer(r"@\w+\{(\w+),\n.*?\n\}", text, re.S)}
 
@@ -166,7 +166,7 @@ def _figures(tracks: Iterable[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def study_of(runs: Any) -> str:
-    """The study file that repeats the runs."""
+    """Return the text of a study file that repeats the runs, given as a data frame."""
     environments = []
     for _, r in runs.drop_duplicates("environment").iterrows():
         given = json.loads(r["env_kwargs"]) | ({"transfer": r["transfer"]} if r["transfer"] else {})
@@ -192,7 +192,7 @@ def _toml(value: Any) -> str:
 
 
 def appendix(runs: Any, facts: str, commands: Sequence[str]) -> str:
-    """Appendix on reproduction: commands, study, versions, commit, hyperparameters, tables."""
+    """Return the LaTeX appendix on reproduction: commands, study, versions, commit, hyperparameters, tables."""
     agents = runs.drop_duplicates(["agent", "hyperparameters"])[["agent", "algorithm", "hyperparameters"]]
     tables = runs.drop_duplicates(["table", "sha256"])[["table", "kind", "sha256"]].sort_values("table")
     versions = {k: v for text in runs["versions"].unique() for k, v in json.loads(text).items()}

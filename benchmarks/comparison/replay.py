@@ -30,7 +30,7 @@ from hpo_envs.tables import store as tables
 from hpo_envs.tables.table import STATUSES, Table
 
 CELLS = 2**20
-"""Configurations in a batch of replayed runs; more would need memory without being faster."""
+"""Table rows, summed over runs, in a batch of replayed runs; more would need memory without being faster."""
 
 KEPT = 4 * CELLS
 """Largest number of rows, of all episodes, cached for other agents: 120 MB."""
@@ -101,18 +101,18 @@ class Replay:
         return problems
 
     def called(self, env: str) -> None:
-        """Mark the runs of an id as those of a user's function, which are not replayed."""
+        """Record in `unchecked` that the runs of an id call a function and are therefore not replayed."""
         self.unchecked[env] = "a function is not called again"
 
     def __str__(self) -> str:
-        """Result of the replay, as sentences; empty if nothing was compared."""
+        """Return the result as sentences, also on runs that were not replayed; empty if there were no runs."""
         said = [f"Replayed {self.checked:,} stored runs: all rewards, costs and statuses are equal."]
         said += [f"Runs on {env} were not replayed: {why}." for env, why in sorted(self.unchecked.items())]
         return " ".join(said if self.checked else said[1:])
 
 
 def table_of(header: Mapping[str, Any]) -> Table:
-    """The table on which a saved run was made; a `ValueError` if it is not available or has changed."""
+    """Return the table on which a saved run was made; a `ValueError` if it is not available or has changed."""
     spec, arguments = registry.find(header["env"]), header.get("env_kwargs", {})
     arms = {k: v for k, v in arguments.items() if k in ("means", "deviations", "bounds")}
     if spec is not None and (spec.surrogate or arms):  # the environment makes its tables
@@ -142,7 +142,7 @@ def _alike(block: Block) -> Iterator[npt.NDArray[np.intp]]:
 
 
 class _Problems:
-    """Environments with the arguments in the header of a run, and their episodes with the given seeds."""
+    """Vectorized environment with the arguments in a run's header, and its episodes with the given seeds."""
 
     def __init__(self, header: dict[str, Any], seeds: list[int]) -> None:
         h = header
@@ -161,12 +161,12 @@ class _Problems:
         self.episodes = Episodes.of(self.envs)
 
     def started(self) -> Any:
-        """Copies of the environments at the start of these episodes; redrawing them takes ten times as long."""
+        """Return a copy of the environments at the start of these episodes; a reset would take ten times as long."""
         return copy.deepcopy(self.envs, {id(self.params): self.params})
 
     @functools.cached_property
     def scales(self) -> list[dict[str, Any]]:
-        """The scale of each episode."""
+        """The scale of each episode, as in headers."""
         scales = Scales(self._env_id, self.params, self._env_kwargs)
         return scales.headers(self.episodes.tables, self.episodes.shares)
 
@@ -219,7 +219,7 @@ class _Runs:
         self._check_recommended()
 
     def _asked(self) -> tuple[Array, npt.NDArray[np.intp]]:
-        """Stored actions as indices of their episodes, in the order of submission, and the run of each."""
+        """Return stored actions in the order of submission, with the episode's indices, and the run of each."""
         actions, run = self._own(self.actions, self.run), self.run
         if self.params.moves > 1:  # only the last of each evaluation is its action
             moves = self.stored["move"]
@@ -242,7 +242,7 @@ class _Runs:
         return np.stack([own, *actions.T[1:]], axis=1) if actions.ndim > 1 else own
 
     def _answers(self, asked: Array, run: Array) -> tuple[dict[str, Array], Array]:
-        """Results of the environments for all stored actions, and whether each evaluation ended its episode."""
+        """Return the results of all stored actions by column, and (all,) whether each evaluation ended its episode."""
         envs = self.problems.started()
         total, n = int(self.starts[-1]), len(self.block)
         shape = (total, self.params.reward_dim) if self.params.vector else (total,)

@@ -26,18 +26,18 @@ GRID = np.linspace(0.0, 1.0, 51)[1:]
 """Fractions of the budget at which curves are stored."""
 
 TOGETHER = 200
-"""Runs scored per batch."""
+"""Largest number of runs per batch in the computation of curves and running times."""
 
 
 def budget_apart(header: Header) -> float | None:
-    """Budget of a run if the leaderboard shows it in addition to the environment's first budget; else None."""
+    """Return the budget of a run if the leaderboard has it in a further setting of the family; else None."""
     family, budget = family_of(header["env"]), header["budget"]
     apart = family is not None and any(s.get("budget") == budget for s in family.leaderboard[1:])
     return budget if apart else None
 
 
 def environment_of(header: Header) -> str:
-    """Label of an environment: id, arguments except table and most budgets, subsample, distribution of source tasks.
+    """Return the label of an environment: id, arguments but table and most budgets, subsample, distribution of sources.
 
     Thus runs with and without source tasks are never averaged.
     """
@@ -52,7 +52,7 @@ def environment_of(header: Header) -> str:
 
 
 def agent_of(header: Header) -> str:
-    """Label of an agent: its given name, or the registered name and the given hyperparameters.
+    """Return the label of an agent: its given name, or the registered name and the given hyperparameters.
 
     The label is marked if the agent's weights were trained on languages of the problem.
     """
@@ -106,7 +106,7 @@ class ScoredRuns:
 
     @property
     def shares(self) -> Floats:
-        """(n, len(GRID)) regret at fractions of the budget."""
+        """(n, len(GRID)) regret, or raw scores, at the fractions of the budget in `GRID`."""
         parts = (regret.at_costs(r, c, self.budget, GRID, raw=self.raw) for r, c in self._parts())
         return np.concatenate([*parts])
 
@@ -150,7 +150,7 @@ class Scores:
 
     @classmethod
     def of(cls, runs: Sequence[Run]) -> Scores:
-        """The scores of given runs."""
+        """Return the scores of given runs."""
         scores = cls()
         for k, block in enumerate(blocks_of(runs)):
             scores.add(block, (k,))
@@ -213,7 +213,7 @@ class Scores:
             cell.fronts += [(rewards[a:b], costs[a:b]) for a, b in bounds]
 
     def ordered(self) -> list[tuple[str, str]]:
-        """Environment and agent of all cells, by rank."""
+        """Return the (environment, agent) keys of all cells, by rank."""
         return sorted(self.cells, key=lambda key: self.cells[key].rank)
 
     def averaged(self, env: str) -> bool:
@@ -221,7 +221,7 @@ class Scores:
         return any(False in cell.first for (e, _), cell in self.cells.items() if e == env)
 
     def first(self) -> dict[str, dict[str, Any]]:
-        """Header of the first scored run of each environment, by rank and seed."""
+        """Return the header of each environment's first scored run: the lowest seed of the agent of lowest rank."""
         found: dict[str, dict[str, Any]] = {}
         for env, agent in self.ordered():
             firsts = self.cells[env, agent].first
@@ -231,7 +231,7 @@ class Scores:
         return found
 
     def left_out(self, env: str) -> int:
-        """Number of degenerate runs of an environment; 0 if all of its runs are degenerate."""
+        """Return the number of degenerate runs that averages of an environment leave out; 0 if all are degenerate."""
         return sum(cell.flat for (e, _), cell in self.cells.items() if e == env) if self.averaged(env) else 0
 
     def scored(self) -> dict[str, dict[str, ScoredRuns]]:

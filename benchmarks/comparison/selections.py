@@ -18,7 +18,7 @@ from hpo_envs.families import registry
 def of_scored(
     first: Mapping[str, Mapping[str, Any]], scored: Mapping[str, Mapping[str, ScoredRuns]]
 ) -> dict[str, list[dict[str, Any]]]:
-    """Records for each agent and budget, by family of arms, from a header of each environment and the scores.
+    """Return a list of records, one for each agent and budget, by family of arms; empty without arms.
 
     A record has `agent`, `budget`, `n`, `wrong` ([fraction, low, high] of the runs that recommend another arm than the
     best one), `sure` (fraction that stopped because they were confident, with budget left for two rounds of all arms)

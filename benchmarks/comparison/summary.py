@@ -31,7 +31,7 @@ TARGET_REGRET = 0.1
 
 
 def parts(collected: Scores) -> tuple[dict[str, dict[str, ScoredRuns]], dict[str, dict[str, Any]], dict[str, Any]]:
-    """Scores, the header of the first run of each environment, and `tracks`, `cells` and `selections` of a summary.
+    """Return scores, the header of each environment's first run, and a dict of `tracks`, `cells` and `selections`.
 
     Args:
         collected: Scores of runs, to be read once.
@@ -97,7 +97,7 @@ def whole(
 
 
 def _ranked(collected: Scores, first: Mapping[str, Header], scored: ByAgent) -> list[dict[str, Any]]:
-    """The tracks, with `objectives`, their number, and `left_out`, the number of degenerate runs by environment."""
+    """Return the tracks with the number of `objectives` and, in `left_out`, of degenerate runs by environment."""
     tracks = []
     for name, envs in tracks_of(first, scored):
         t = track(name, envs, scored)
@@ -107,7 +107,7 @@ def _ranked(collected: Scores, first: Mapping[str, Header], scored: ByAgent) -> 
 
 
 def tracks_of(first: Mapping[str, Header], scored: ByAgent) -> list[tuple[str, list[str]]]:
-    """Name and environments of each track: the same family, number of objectives, agents and budget.
+    """Return (name, environments) of each track: these share family, number of objectives, agents and budget.
 
     Runs with source tasks are separate tracks, and so is each environment whose scores are raw or whose regret is 0/0.
     """
@@ -133,7 +133,7 @@ def tracks_of(first: Mapping[str, Header], scored: ByAgent) -> list[tuple[str, l
 
 
 def track(name: str, envs: Sequence[str], scored: ByAgent) -> dict[str, Any]:
-    """Rank the agents of a track; see `significance.judged` for the meaning of each number."""
+    """Return the ranking, pairs and means per environment (`heat`) of a track's agents; see `significance.judged`."""
     family = registry.family_of(envs[0].partition(" ")[0])
     measure = family.score if family else "anytime"
     seeds = np.unique(np.concatenate([c.seeds for e in envs for c in scored[e].values()]))
@@ -164,12 +164,12 @@ def track(name: str, envs: Sequence[str], scored: ByAgent) -> dict[str, Any]:
 
 
 def groups_of(envs: Sequence[str]) -> list[str]:
-    """Task group of each environment, see `registry.group_of`."""
+    """Return the task group of each environment, see `registry.group_of`."""
     return [registry.group_of(env.partition(" ")[0]) for env in envs]
 
 
 def _matrix(agent: str, envs: Sequence[str], scored: ByAgent, measure: str, seeds: npt.NDArray[np.int64]) -> Floats:
-    """(environments, seeds) scores, NaN where a seed was not run."""
+    """Return the (environments, seeds) scores of an agent, NaN where a seed was not run."""
     matrix = np.full((len(envs), len(seeds)), np.nan)
     for i, e in enumerate(envs):
         cell = scored[e][agent]
@@ -178,7 +178,7 @@ def _matrix(agent: str, envs: Sequence[str], scored: ByAgent, measure: str, seed
 
 
 def _track_curves(t: Mapping[str, Any], scored: ByAgent) -> dict[str, Any]:
-    """Regret by fraction of the budget; unless scores are raw, also running times (ECDF, means), score profile."""
+    """Return curves of regret over the budget and, unless scores are raw, of running times (ECDF, ERT) and scores."""
     spent, thresholds = np.logspace(-2.5, 0, 51), np.linspace(0.0, 1.0, 51)
     result: dict[str, Any] = {
         "regret": {"x": GRID, "agents": {}},
@@ -200,7 +200,7 @@ def _track_curves(t: Mapping[str, Any], scored: ByAgent) -> dict[str, Any]:
 
 
 def curves(by: Mapping[str, ScoredRuns], first: Header) -> dict[str, Any]:
-    """Regret of one environment against evaluations, and against cost if that is something else."""
+    """Return the regret on one environment over evaluations and, if its budget has another unit, over cost."""
     length = next(iter(by.values())).evaluations.shape[1]
     at = np.unique(np.round(np.geomspace(1, length, min(length, 40))).astype(int))
     evaluations = {a: intervals.bands([c.evaluations[:, at - 1]]) for a, c in by.items()}
@@ -245,7 +245,7 @@ def _agent(h: Header, label: str) -> dict[str, Any]:
 
 
 def rounded(value: Any, digits: int = 4) -> Any:
-    """Plain data with floats rounded to `digits` significant digits; NaN and infinities become None."""
+    """Return plain data with floats rounded to `digits` significant digits; NaN and infinities become None."""
     if isinstance(value, Mapping):
         return {k: rounded(v, digits) for k, v in value.items()}
     if isinstance(value, (list, tuple, np.ndarray)):

@@ -38,7 +38,11 @@ def surfaces(
 
 
 def of_cells(cells: Mapping[tuple[str, str], AgentRuns]) -> dict[str, Any]:
-    """Attainment surfaces by environment (with two objectives), fraction of the budget and agent, in native units."""
+    """Return attainment surfaces of each environment with two objectives, in native units; empty if there is none.
+
+    An entry has `objectives`, `signs`, the grid `x` of the first objective, and `stages`: the three `surfaces` of the
+    second objective by fraction of the budget and agent.
+    """
     groups: dict[str, dict[str, AgentRuns]] = {}
     for (env, agent), cell in cells.items():
         if cell.fronts:

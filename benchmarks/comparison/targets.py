@@ -22,7 +22,7 @@ HAIR = 1e-9
 
 
 def first_reaching(reached: npt.ArrayLike) -> float:
-    """1-based position of the first True, inf if there is none."""
+    """Return the 1-based position of the first True, inf if there is none."""
     hits = np.flatnonzero(np.asarray(reached, dtype=bool))
     return float(hits[0] + 1) if len(hits) else float("inf")
 
@@ -116,7 +116,7 @@ CLOSE = 0.1
 
 
 def tolerance_of(run: Run, tolerance: float | None) -> float:
-    """Tolerance of `ftc`, in units of the reward.
+    """Return the tolerance of `ftc` for a run, in units of the reward.
 
     Args:
         run: A run with one objective.
@@ -130,7 +130,7 @@ def tolerance_of(run: Run, tolerance: float | None) -> float:
 
 
 def legend(by_agent: Mapping[str, Sequence[Run]], tolerance: float | None = None) -> str:
-    """Legend of the targets; arguments as in `summarise`."""
+    """Return the legend of the targets for runs of one id; arguments are those of `summarise`."""
     first = next(iter(by_agent.values()))[0]
     (name, *others), close = first.header["objectives"], "close to it"
     if not others and of_header(first.header).source != "none":
@@ -140,7 +140,7 @@ def legend(by_agent: Mapping[str, Sequence[Run]], tolerance: float | None = None
 
 
 def score(run: Run, tolerance: float | None = None) -> dict[str, float]:
-    """Targets of one run: for one objective `best` and, with a scale, `fb`, `ftb`, `ftc`; else `fbp`, `fto`, `fta`.
+    """Return targets of a run: `best` and, with a scale, `fb`, `ftb`, `ftc`; of several objectives `fbp`, `fto`, `fta`.
 
     Raises:
         ValueError: Several objectives without a table, so that no front is known; or a run without evaluations.
@@ -163,7 +163,7 @@ def score(run: Run, tolerance: float | None = None) -> dict[str, float]:
 
 
 def summarise(by_agent: Mapping[str, Sequence[Run]], tolerance: float | None = None) -> list[dict[str, Any]]:
-    """One record per agent and target: n, fraction of runs that reached it; mean, deviation and interval if all did.
+    """Return a record per agent and target: n, fraction of runs that reached it; mean, std and interval if all did.
 
     Args:
         by_agent: Runs on one id, by agent.
@@ -191,7 +191,7 @@ def summarise(by_agent: Mapping[str, Sequence[Run]], tolerance: float | None = N
 
 
 def rows(records: Sequence[Mapping[str, Any]]) -> list[list[str]]:
-    """The records as rows of text: a header, and one row per agent with a cell per target."""
+    """Return the records as rows of text: a header, and one row per agent with a cell per target."""
     names = list(dict.fromkeys(r["score"] for r in records))
     cells = {(r["agent"], r["score"]): _cell(r) for r in records}
     agents = dict.fromkeys(r["agent"] for r in records)

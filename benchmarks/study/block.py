@@ -80,12 +80,12 @@ class Block:
         return [self.header.get("scale")] * len(self) if self.scales is None else _parsed(tuple(self.scales))
 
     def scale(self, i: int) -> dict[str, Any]:
-        """The scale of a run; a run without one raises a `ValueError`."""
+        """Return the scale of run `i`, as in headers; a run without one raises a `ValueError`."""
         return self.each_scale[i] or scale_of(self.header_of(i))
 
     @functools.cached_property
     def _bounds(self) -> tuple[Floats, Floats, npt.NDArray[np.bool_]]:
-        """(runs,) best and reference of each scale, and whether there is one."""
+        """(runs,) best and reference of the first objective (0 if unknown), and whether the scale is known."""
         scales = [self.scale(i) for i in range(len(self))]
         known = np.array([s["source"] != "none" for s in scales], bool)
         best, reference = (np.array([s[k][0] if s["source"] != "none" else 0.0 for s in scales]) for k in BOUNDS)
@@ -93,7 +93,7 @@ class Block:
 
     @property
     def flat(self) -> npt.NDArray[np.bool_]:
-        """(runs,) whether a run is degenerate: the best is the median, and its regret 0/0."""
+        """(runs,) whether a run is degenerate (best = median); False for several objectives or without a scale."""
         if self.arrays["reward"].ndim > 1:
             return np.zeros(len(self), bool)
         best, reference, known = self._bounds
@@ -106,7 +106,7 @@ class Block:
 
     @functools.cached_property
     def regret(self) -> Floats:
-        """(all,) regret after each evaluation; errors are those of `hpo_envs.benchmarks.analysis.regret.after`."""
+        """(all,) regret or raw score after each evaluation, see `hpo_envs.benchmarks.analysis.regret.after`."""
         rewards, starts = self.arrays["reward"], self.starts.tolist()
         if rewards.ndim > 1 or "truth" in self.arrays:
             return np.concatenate([np.empty(0), *(regret.after(run) for run in self.runs() if len(run))])
@@ -115,7 +115,7 @@ class Block:
 
     @functools.cached_property
     def final(self) -> Floats:
-        """(runs,) final regret: of the recommendation with one noisy objective, else of the last evaluation or NaN."""
+        """(runs,) final regret: the recommendation's with one noisy objective, else the last; NaN if there is none."""
         if {"truth", "recommended_truth"} <= self.arrays.keys() and self.arrays["reward"].ndim == 1:
             truths = self.arrays["recommended_truth"].reshape(len(self), -1)[:, 0]
             return self._normalised(truths, np.arange(len(self)))
@@ -131,7 +131,7 @@ class Block:
         return means
 
     def alike(self, runs: npt.NDArray[np.intp] | None = None) -> Iterable[npt.NDArray[np.intp]]:
-        """Indices of some or all runs, grouped by header, number of evaluations and source of their scales."""
+        """Return the indices of `runs` (default: all), grouped by header, number of evaluations and source of scale."""
         groups: dict[Any, list[int]] = {}
         lengths, which = np.diff(self.starts).tolist(), self.which.tolist()
         for i in range(len(self)) if runs is None else runs.tolist():
@@ -139,7 +139,7 @@ class Block:
         return map(np.array, groups.values())
 
     def at(self, runs: npt.NDArray[np.intp]) -> npt.NDArray[np.int64]:
-        """(n, k) indices of the evaluations of runs of equal length."""
+        """Return the (n, k) indices of the evaluations of n runs, which must all have k."""
         return self.starts[runs][:, None] + np.arange(self.starts[runs[0] + 1] - self.starts[runs[0]])
 
     @property
@@ -148,7 +148,7 @@ class Block:
         return tuple((name, str(a.dtype), a.shape[1:]) for name, a in self.arrays.items())
 
     def header_of(self, i: int) -> dict[str, Any]:
-        """The whole header of a run."""
+        """Return the whole header of run `i`."""
         scale = self.each_scale[i]
         seed = int(self.seeds[i])
         own = {**self.rest[self.which[i]], "seed": seed, "reset_seed": seeds_of(self.header["env"], seed)[0]}
@@ -164,7 +164,7 @@ class Block:
         return Block(self.header, self.seeds[runs], self.rest, self.which[runs], scales, starts, arrays)
 
     def run(self, i: int) -> Run:
-        """A run with copied arrays."""
+        """Return run `i` with copied arrays."""
         some = slice(self.starts[i], self.starts[i + 1])
         own = {name: a[i if name in ONCE else some].copy() for name, a in self.arrays.items()}
         actions, rewards, costs, recommended = map(own.pop, ("action", "reward", "cost", "recommended"))
@@ -173,7 +173,7 @@ class Block:
         return Run(int(self.seeds[i]), actions, rewards, costs, recommended, header, own, truth, seconds=seconds)
 
     def runs(self) -> list[Run]:
-        """The runs, each with copied arrays."""
+        """Return all runs, with copied arrays."""
         return [self.run(i) for i in range(len(self))]
 
 
@@ -185,7 +185,7 @@ def _parsed(texts: tuple[str, ...]) -> list[dict[str, Any] | None]:
 
 
 def blocks_of(runs: Sequence[Run]) -> Iterator[Block]:
-    """Runs as blocks, in the order of the first run of each; arrays that are not numeric raise a `ValueError`."""
+    """Yield a block per id, agent and layout, ordered by first run; a `ValueError` if arrays are not numeric."""
     groups: dict[Any, list[Run]] = {}
     for r in runs:
         key = (r.header["env"], r.header["agent"], layout_of(r))
@@ -194,14 +194,14 @@ def blocks_of(runs: Sequence[Run]) -> Iterator[Block]:
 
 
 def arrays_of(run: Run) -> dict[str, Array]:
-    """Arrays of a run, by the names of `Block.arrays`."""
+    """Return the arrays of a run by the names of `Block.arrays`."""
     last = {name: getattr(run, name) for name in (*ONCE, "seconds")}
     arrays = {"action": run.actions, "reward": run.rewards, "cost": run.costs, **run.evaluated}
     return arrays | {name: np.asarray(value) for name, value in last.items() if value is not None}
 
 
 def layout_of(run: Run) -> Layout:
-    """Names, dtypes and shapes of a run's arrays, which the runs of a part share; a `ValueError` if not numeric."""
+    """Return names, dtypes and shapes of a run's arrays, equal in all runs of a part; `ValueError` if not numeric."""
     arrays = arrays_of(run)
     for name, array in arrays.items():
         if not _name_of(array.dtype):
@@ -216,7 +216,7 @@ def _name_of(dtype: np.dtype[Any]) -> str:
 
 
 def digest_of(blocks: Iterable[Block]) -> str:
-    """Sha256 of runs in any order, without seconds and `suite`; studies with equal digests have identical results."""
+    """Return the sha256 of runs in any order, without seconds and `suite`; equal digests mean identical results."""
     total = hashlib.sha256()
     groups: dict[tuple[str, str], list[Block]] = {}
     for block in blocks:

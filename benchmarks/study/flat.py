@@ -42,7 +42,7 @@ JSON = ("hyperparameters", "env_kwargs", "objectives")
 
 
 def type_of(column: str) -> Any:
-    """PyArrow's type of a column of `evaluations`."""
+    """Return the PyArrow type of a column of `evaluations`."""
     import pyarrow as pa
 
     name = SCHEMA_OF[column]
@@ -53,7 +53,7 @@ def type_of(column: str) -> Any:
 
 
 def evaluations(block: Block) -> Any:
-    """The table of a block's evaluations; a `ValueError` if float64 or the columns cannot represent an array."""
+    """Return the table of a block's evaluations; a `ValueError` if float64 or the columns cannot represent an array."""
     import pyarrow as pa
 
     total, lengths = int(block.starts[-1]), np.diff(block.starts)
@@ -76,7 +76,7 @@ def evaluations(block: Block) -> Any:
 
 
 def regret_of(block: Block) -> Floats:
-    """(all,) the column `regret`: NaN without a scale, as of a scale with source `none`, or for 0/0."""
+    """Return the (all,) column `regret`; NaN for 0/0, without a scale, or with one whose source is `none`."""
     try:
         return np.where(np.repeat(_undefined(block), np.diff(block.starts)), np.nan, block.regret)
     except (ValueError, LookupError, TypeError):  # no scale, or columns that a replay will refuse
@@ -84,14 +84,14 @@ def regret_of(block: Block) -> Floats:
 
 
 def _undefined(block: Block) -> npt.NDArray[np.bool_]:
-    """(runs,) whether a run has no normalised regret: its scale has no source, or is degenerate."""
+    """Return (runs,) whether a run has no normalised regret: its scale has the source `none`, or is degenerate."""
     scaled = [block.scale(i)["source"] != "none" for i in range(len(block))]
     found: npt.NDArray[np.bool_] = block.flat | ~np.array(scaled, bool)
     return found
 
 
 def fidelity_of(block: Block) -> Floats:
-    """(all,) the resource of each level in the unit of its table; NaN if table or level are not available."""
+    """Return the (all,) resource of each level in the unit of its table; NaN if table or level are not available."""
     which, level = np.repeat(block.which, np.diff(block.starts)), block.arrays["level"]
     found = np.full(len(level), np.nan)
     for k, own in enumerate(block.rest):
@@ -107,7 +107,7 @@ def fidelity_of(block: Block) -> Floats:
 
 
 def _columns(name: str, column: str, values: Array) -> dict[str, Any]:
-    """The columns of an array with one entry per evaluation."""
+    """Return the columns by name, one or two, of an array with one entry per evaluation."""
     import pyarrow as pa
 
     if name == "seconds":
@@ -131,7 +131,7 @@ def _lists(name: str, values: npt.NDArray[Any], column: str) -> Any:
 
 
 def _exact(name: str, values: npt.NDArray[Any], column: str) -> Any:
-    """A column of numbers; integers that float64 cannot represent exactly raise a `ValueError`."""
+    """Return a PyArrow array of numbers; integers that float64 cannot represent exactly raise a `ValueError`."""
     import pyarrow as pa
 
     kind = type_of(column)
@@ -143,12 +143,12 @@ def _exact(name: str, values: npt.NDArray[Any], column: str) -> Any:
 
 
 def runs(blocks: Iterable[Block]) -> Any:
-    """The table of the runs of one or more blocks; no block raises a `ValueError`."""
+    """Return the table of the runs of one or more blocks; a `ValueError` if there is no block."""
     return _joined(map(_runs, blocks))
 
 
 def all_evaluations(blocks: Iterable[Block]) -> Any:
-    """The table of the evaluations of one or more blocks; no block raises a `ValueError`."""
+    """Return the table of the evaluations of one or more blocks; a `ValueError` if there is no block."""
     return _joined(map(evaluations, blocks))
 
 

@@ -19,7 +19,7 @@ from hpo_envs.tables.files.lock import locked
 NAME, FORMAT = "study.json", 1
 
 LISTED = 3
-"""Number of pairs of id and agent with missing runs that a message names."""
+"""Largest number of pairs of id and agent with missing runs, and of ranges of seeds of each, that a message lists."""
 
 Pairs = Mapping[tuple[str, str], Iterable[int]]
 """(id, agent) -> seeds."""
@@ -49,7 +49,7 @@ def note(folder: Path, pairs: Pairs, command: str = "") -> None:
 
 
 def commands(folder: Path) -> list[str]:
-    """The commands and calls that requested the runs of a folder, as typed, in order; `ValueError` if damaged."""
+    """Return the commands and calls that requested a folder's runs; [] without a file, `ValueError` if damaged."""
     data = json.loads(regular(folder / NAME).read_text(encoding="utf-8")) if (folder / NAME).exists() else {}
     found = data.get("commands", []) if isinstance(data, dict) else None
     if not isinstance(found, list) or not all(isinstance(command, str) for command in found):
@@ -58,7 +58,7 @@ def commands(folder: Path) -> list[str]:
 
 
 def read(folder: Path) -> dict[tuple[str, str], set[int]] | None:
-    """The expected runs of a folder; None if they are not recorded; `ValueError` if the file is damaged."""
+    """Return the seeds expected in a folder by (id, agent); None without a file, `ValueError` if it is damaged."""
     path = folder / NAME
     if not path.exists():
         return None

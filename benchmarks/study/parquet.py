@@ -34,7 +34,7 @@ DAMAGE = (ValueError, TypeError, LookupError, AttributeError, OverflowError, Rec
 
 
 def encode(block: Block) -> bytes:
-    """The bytes of a part; equal runs give equal bytes, except for seconds; errors are those of `flat.evaluations`."""
+    """Return the bytes of a part, which are equal for equal runs and seconds; errors as of `flat.evaluations`."""
     runs = {
         "seeds": block.seeds.tolist(), "evaluations": np.diff(block.starts).tolist(), "rest": block.rest,
         "which": block.which.tolist(), "scales": block.scales,
@@ -46,7 +46,7 @@ def encode(block: Block) -> bytes:
 
 
 def bytes_of(table: Any) -> bytes:
-    """A PyArrow table as a Parquet file."""
+    """Return a PyArrow table as the bytes of a Parquet file."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -58,7 +58,7 @@ def bytes_of(table: Any) -> bytes:
 
 
 def name_of(prefix: str, seeds: npt.NDArray[np.int64], data: bytes) -> str:
-    """The file name of a part: prefix, first and last seed, and the sha256 of all its bytes."""
+    """Return the file name of a part: prefix, lowest and highest seed, and the sha256 of all its bytes."""
     return f"{prefix}-{seeds.min()}-{seeds.max()}-{hashlib.sha256(data).hexdigest()}.parquet"
 
 
@@ -67,7 +67,7 @@ SHARD_NAME = re.compile(rf"(.+)-(\d+)-(\d+)-{ENDING}")
 
 
 def decode(path: Path) -> Block:
-    """Read a part; a `ValueError` if its bytes were changed, or it is not a part, or one of an earlier version."""
+    """Read a part; raise a `ValueError` if its bytes were changed, or it is not a part in this version's format."""
     match = SHARD_NAME.fullmatch(path.name)
     if match is None:
         raise ValueError(
@@ -91,7 +91,7 @@ def decode(path: Path) -> Block:
 
 
 def regret_of(path: Path) -> Array:
-    """The column `regret` of a part; `decode` omits it, as it can be computed from other columns."""
+    """Return the column `regret` of a part; `decode` omits it, because it can be computed from other columns."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -149,7 +149,7 @@ def _block(table: Any, meta: Mapping[str, Any]) -> Block:
 
 
 def _values(table: Any, name: str, width: int) -> Array:
-    """All numbers of an array from its columns."""
+    """Return the numbers of an array, `width` per evaluation, from its columns."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -167,7 +167,7 @@ def _values(table: Any, name: str, width: int) -> Array:
 
 
 def _whole(column: Any) -> Any:
-    """A chunked column as one array."""
+    """Return a chunked column as one Arrow array."""
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 

@@ -44,7 +44,7 @@ class PlannedRuns:
 
 @functools.cache
 def _measured() -> dict[tuple[str, str], float]:
-    """(family, agent) -> largest measured seconds per evaluation."""
+    """Return (family, agent) -> largest measured CPU seconds per evaluation in the leaderboard; 0 if not measured."""
     found: dict[tuple[str, str], float] = {}
     for track in json.loads(gzip.decompress(MEASURED.read_bytes()))["tracks"]:
         family = registry.family_of(track["environments"][0].partition(" ")[0])
@@ -93,7 +93,7 @@ def part(planned: Sequence[PlannedRuns], k: int, n: int) -> dict[tuple[str, str]
 
 
 def rows(planned: Sequence[PlannedRuns], missing: Mapping[tuple[str, str], int]) -> list[list[str]]:
-    """The plan as rows of text: a header, a row for each agent (runs, missing ones, core hours, ...), and totals."""
+    """Return the plan as rows of text: a header, a row per agent (runs, missing ones, core hours, ...), and totals."""
     lines = [["agent", "runs", "missing", "evaluations", "core hours of missing", "MB"]]
     by: dict[str, list[float]] = {}
     guessed = {p.agent for p in planned if not p.measured}

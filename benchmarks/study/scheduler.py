@@ -62,7 +62,7 @@ ProgressCallback = Callable[[int, int], object]
 
 @contextlib.contextmanager
 def progress() -> Iterator[ProgressCallback]:
-    """Context with a progress callback, whose bar appears with the first call, after any errors in the study file."""
+    """Context of a progress callback; its bar appears with the first call, after any errors in the study file."""
     from tqdm.auto import tqdm
 
     bars: list[Any] = []
@@ -168,7 +168,7 @@ def _alone(folder: Path | None, part: tuple[int, int] | None, outcome: StudyStat
 
 
 def planned(study: Study, folder: Path | str | None) -> tuple[list[PlannedRuns], dict[tuple[str, str], int]]:
-    """Expected cost of a study, and the number of missing runs of each pair; nothing is run or written."""
+    """Return the expected cost of a study, and the numbers of missing runs by (id, agent); run and write nothing."""
     from hpo_envs.benchmarks.study import plan
 
     outcome = StudyState(Store(folder))
@@ -218,7 +218,7 @@ def _missing(
     run_seconds: float,
     part: tuple[int, int] | None = None,
 ) -> tuple[list[Fit], list[StudyTask]]:
-    """Return fitting agents and remaining tasks; record pairs, skipped ones, capped budgets and stored runs."""
+    """Return the fits, and a task per pair with missing runs; record pairs, skipped, capped and stored ones."""
     fits: list[Fit] = []
     for asked in study.environments:
         environment = _capped(replicate := _replicated(asked, study.subsample))
@@ -253,7 +253,7 @@ def _missing(
 
 
 def _live_seconds(task: StudyTask) -> float:
-    """Expected seconds of function calls in a task's runs; 0 for look-ups."""
+    """Return the expected seconds of function calls in a task's runs; 0 for look-ups."""
     if not is_live(task.environment.id, task.environment.kwargs):
         return 0.0
     env: Any = gym.make(task.environment.id, disable_env_checker=True, **task.environment.kwargs)
@@ -263,7 +263,7 @@ def _live_seconds(task: StudyTask) -> float:
 
 
 def _replicated(environment: Environment, subsample: float) -> Environment:
-    """An environment with the subsample of the study, if actions are configurations and it has no own subsample."""
+    """Return the environment with the study's subsample if actions are configurations and it sets none; else as is."""
     kwargs = {k: v for k, v in environment.kwargs.items() if k != "shuffle"}
     if subsample == 1 or "subsample" in kwargs or kind_of_action(environment.id, kwargs) not in ("rows", "fidelity"):
         return environment
@@ -271,7 +271,7 @@ def _replicated(environment: Environment, subsample: float) -> Environment:
 
 
 def _capped(environment: Environment) -> Environment:
-    """An environment whose budget is at most the evaluations in its table; the rest could not be used."""
+    """Return the environment with a given budget capped at the evaluations in its table, as no more could be used."""
     if not isinstance(environment.kwargs.get("budget"), (int, float)):
         return environment
     envs: Any = gym.make_vec(environment.id, num_envs=1, **environment.kwargs)
@@ -285,7 +285,7 @@ def _capped(environment: Environment) -> Environment:
 def _probe(
     environment: Environment, entrants: Sequence[Entrant], seed: int
 ) -> tuple[Problem, list[Entrant], list[dict[str, Any]]]:
-    """Problem of an environment, the fitting agents, and the headers of their runs."""
+    """Return the problem of an environment, the fitting agents, and the header of each one's runs."""
     kwargs = arguments(environment.id, environment.kwargs)
     envs: Any = gym.make_vec(environment.id, num_envs=1, **kwargs)
     try:

@@ -36,7 +36,7 @@ CODE_KEYS = ("agent_numbers", "agent_source", "agent_versions", "environment_sou
 
 
 def code_of(header: Mapping[str, Any]) -> str:
-    """Eight hexadecimal digits that identify the code of a run, see `CODE_KEYS`."""
+    """Return eight hexadecimal digits that identify the code of a run, see `CODE_KEYS`."""
     code = json.dumps([header.get(key) for key in CODE_KEYS], sort_keys=True)
     return hashlib.sha256(code.encode()).hexdigest()[:8]
 
@@ -84,12 +84,12 @@ def read(folder: Path | str, env: str | None = None, agent: str | None = None, c
 
 
 def digest(runs: Iterable[Run]) -> str:
-    """Sha256 of runs in any order, without seconds and `suite`; studies with equal digests have identical results."""
+    """Return the sha256 of runs in any order, without seconds and `suite`; equal digests mean identical results."""
     return digest_of(blocks_of([*runs]))
 
 
 def key_of(run: Run) -> RunKey:
-    """Key of a run in a store."""
+    """Return the key of a run in a store."""
     return run.header["env"], run.header["agent"], run.seed
 
 
@@ -129,7 +129,7 @@ class Store:
         folder: Folder, created with the first stored run; None: runs are kept in memory by the caller.
 
     Attributes:
-        added: Parts that this object has written.
+        added: Paths of the parts that this object has written.
     """
 
     def __init__(self, folder: Path | str | None) -> None:
@@ -138,7 +138,7 @@ class Store:
         self._settings: dict[str, _Setting] = {}
 
     def add(self, runs: Sequence[Run]) -> list[Block]:
-        """Store runs as `write` does; return the new runs as columns."""
+        """Store runs as `write` does; return the new runs as blocks. A run given twice raises a `ValueError`."""
         groups: dict[tuple[Any, ...], dict[int, Run]] = {}
         for run in runs:
             group = groups.setdefault((*key_of(run)[:2], layout_of(run)), {})
@@ -159,7 +159,7 @@ class Store:
         return written
 
     def once(self, env: str | None = None, agent: Agents = None, check: Check | None = None) -> Iterator[Block]:
-        """Yield the parts, each run once; arguments and errors are those of `read`, but `agent` may be several names.
+        """Yield parts as blocks, each run once; arguments and errors are those of `read`; `agent` may be several names.
 
         Parts added by this object are neither read nor checked.
         """
@@ -183,12 +183,12 @@ class Store:
     def blocks(
         self, env: str | None = None, agent: Agents = None, besides: Collection[Path] = ()
     ) -> Iterator[tuple[Path, Block]]:
-        """The verified parts except `besides`, with their runs; runs stored by two processes are in two of them."""
+        """Yield the path and the verified runs of each part but `besides`; runs stored by two processes occur twice."""
         for part in [part for part in self._parts(env, agent) if part not in besides]:
             yield part, _decoded(part)
 
     def seeds(self, env: str, agent: str) -> set[int]:
-        """Seeds of the stored runs of an agent on an id."""
+        """Return the seeds of the stored runs of an agent on an id."""
         return set(self._setting(env).seeds.get(agent, ()))
 
     def check(self, headers: Sequence[dict[str, Any]]) -> None:
@@ -204,7 +204,7 @@ class Store:
             new[h["env"]].add(h)
 
     def _setting(self, env: str) -> _Setting:
-        """Common header and seeds of the stored runs of an id, which are read once."""
+        """Return the common header and the seeds of the stored runs of an id, which are read once."""
         if env not in self._settings:
             setting = _Setting()
             for _, block in self.blocks(env):

@@ -7,7 +7,7 @@
         { id = "NMTLC-swen-v0", cost = "evaluations", budget = 200 },
     ]
     agents = [
-        "random",                                # registered names; "all" is every one but aliases
+        "random",                                # registered names; "all": installed ones of the leaderboard
         { name = "wide", algorithm = "bo-ucb", hyperparameters = { beta = 4.0 } },
         "my_agents:Greedy",                      # module:factory, looked for next to the file, too
         "policy:ppo.npz",                        # a trained policy, see integrations.candidate_policy.save_policy
@@ -66,7 +66,7 @@ class Environment:
     transfer: str | None = None
 
     def problem(self) -> registry.Problem:
-        """The `Problem` that agents get in this environment.
+        """Return the `Problem` that agents get in this environment.
 
         Raises:
             ValueError: There are no such source tasks.
@@ -146,7 +146,7 @@ class Study:
     by_cost: bool = False
 
     def seeds_of(self, agent: Entrant, problem: registry.Problem) -> tuple[int, ...]:
-        """The seeds of an agent on a problem: all, or with `by_cost` the first `SLOW_SEEDS` if it is slow."""
+        """Return the seeds of an agent on a problem: all, or with `by_cost` the first `SLOW_SEEDS` if it is slow."""
         known = self.by_cost and agent.algorithm in registry.AGENTS
         return self.seeds[:SLOW_SEEDS] if known and registry.slow(agent.algorithm, problem) else self.seeds
 
@@ -256,7 +256,7 @@ def _environments(entry: Any, shared: Mapping[str, Any]) -> list[Environment]:
 
 
 def entrants(entry: Any, isolated: Any) -> list[Entrant]:
-    """The agents of an entry of a study's `agents`.
+    """Return the agents of an entry of `agents` in a study; `isolated` applies unless the entry sets `isolate`.
 
     Raises:
         ValueError: The entry is not valid, the agent cannot be run, or a file is not that of a trained policy.

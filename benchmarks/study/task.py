@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from hpo_envs.benchmarks.runs.isolation import IsolatedProcess
 
 TASK_SECONDS = 5.0
-"""Target duration of a task in seconds: what a crash loses, and far more than an executor's overhead."""
+"""Target duration of a task in seconds: a crash loses no more, and it far exceeds an executor's overhead."""
 
 LARGEST = 128
 """Largest number of runs per batch; more would use memory without being faster."""
@@ -120,7 +120,7 @@ def _perform(task: StudyTask, isolate: Literal[False] | IsolatedProcess) -> Task
 
 
 def remainder(done: TaskResult) -> list[StudyTask]:
-    """Tasks for the remaining seeds of a task, each of similar duration; none after an error."""
+    """Return tasks of similar duration for the remaining seeds of a task; none after an error."""
     task = done.task
     left = task.seeds[len(done.runs) :]
     if done.error is not None or not left:

@@ -107,7 +107,7 @@ def split(name: str, version: int = VERSION) -> TaskSplit:
 
 
 def leave_one_out(name: str) -> dict[str, TaskSplit]:
-    """Return splits by language or task group: each is the test part of its split, all others are for training.
+    """Return a split for each language or task group, which is its test part; all others are for training.
 
     Raises:
         ValueError: The distribution is unknown.
@@ -167,7 +167,7 @@ def make_vec(
         without: Languages, by any of their codes, and task groups to leave out.
         objective: Metric that replaces each table's validation score; tables without it are left out.
         half: 0 or 1: only configurations in one half of each space, by a hash of their values; None: all.
-        **arguments: Arguments of `sampled.SampledTasks`: `candidates`, `budget`, `draws`.
+        **arguments: Arguments of `sampled.SampledTasks`: `candidates`, `budget`, `draws`, `copies`.
 
     Raises:
         ValueError: A family or language is unknown, or no table is left; or see `sampled.SampledTasks`.

@@ -24,7 +24,7 @@ from hpo_envs.tables import catalogue, screen, store
 from hpo_envs.tables.table import Floats, Table
 
 FEWEST = 40
-"""Fewest common configurations of a space."""
+"""Fewest common configurations of tables that share a space."""
 
 FOREST = 15
 """Number of trees of the forests from which importance is computed."""
@@ -52,24 +52,24 @@ class SharedSpace:
 
 
 def effective(correlation: Floats) -> float:
-    """The participation ratio of an (n, n) correlation matrix: 1 for perfect correlation, n for none."""
+    """Return the participation ratio of an (n, n) correlation matrix: 1 for perfect correlation, n for none."""
     return float(np.trace(correlation) ** 2 / np.square(correlation).sum())
 
 
 def between(space: SharedSpace) -> Floats:
-    """(pairs,) corrected correlations of all pairs of different tables."""
+    """Return the (pairs,) corrected correlations of all pairs of different tables."""
     return np.asarray(space.corrected[np.triu_indices(len(space.tables), 1)])
 
 
 def different(space: SharedSpace) -> npt.NDArray[np.bool_]:
-    """Mask of the pairs whose tables are of two task groups; a table that is not in the catalogue is its own group."""
+    """Return the (pairs,) mask of tables from two task groups; a table outside the catalogue is a group of its own."""
     known = catalogue.settings()
     groups = [known[name].group if name in known else name for name in space.tables]
     return np.array([a != b for a, b in itertools.combinations(groups, 2)])
 
 
 def spaces(tables: Iterable[Table]) -> list[SharedSpace]:
-    """Search spaces that at least two of the tables share, in the order of their first tables."""
+    """Return the search spaces that at least two of the tables share, in the order of their first tables."""
     alike: dict[Any, list[Table]] = {}
     for table in tables:
         if table.space:
@@ -110,7 +110,7 @@ def _made(tables: Sequence[Table]) -> SharedSpace:
 
 
 def reliability(scores: Floats) -> float:
-    """Rank correlation of means of (rows, repeats) scores with new repeats (Spearman-Brown); NaN for one repeat."""
+    """Return the rank correlation of mean scores with those of new repeats (Spearman-Brown); NaN for one repeat."""
     repeats = scores.shape[1]
     if repeats < 2:
         return float("nan")
@@ -138,7 +138,7 @@ def _name(tables: Sequence[Table]) -> str:
 
 
 def lines(found: Sequence[SharedSpace]) -> list[str]:
-    """Spaces as a Markdown table."""
+    """Return the spaces as the lines of a Markdown table."""
     head = ("space", "tables", "configurations", "rank correlation: range, median", "between task groups: median, most")
     rows: list[Sequence[str]] = [(*head, "reliability", "effective tables", "leading hyperparameters"), ("---",) * 8]
     for s in found:

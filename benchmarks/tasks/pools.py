@@ -77,7 +77,7 @@ def pools(
 
 
 def in_half(table: Table, half: int) -> npt.NDArray[np.bool_]:
-    """(rows,) whether a configuration is in a half of its space, by a hash of its values: the same in all tables."""
+    """Return (rows,) bool: which configurations are in a half of their space, by a hash equal in all tables."""
     key = draws.mix_many(np.array([_HALVES], np.uint64), np.zeros(len(table)))
     values = table.configs if table.space else table.features
     for column in np.asarray(values, np.float64).T + 0.0:  # no negative zero
@@ -86,13 +86,13 @@ def in_half(table: Table, half: int) -> npt.NDArray[np.bool_]:
 
 
 def shipped() -> list[str]:
-    """Names of the tables of measured configurations that ship, one for each set of measurements."""
+    """Return the names of the tables of measured configurations that ship, one for each set of measurements."""
     names = [n for n in store.names() if n in catalogue.settings() and not store.files(n)]
     return [n for n in names if store.of_configurations(n) and not n.endswith("-grid")]
 
 
 def groups() -> dict[str, set[str]]:
-    """The task groups of shipped tables with validation scores, by family of `FAMILIES`."""
+    """Return the task groups of shipped tables with validation scores, by family of `FAMILIES`."""
     found: dict[str, set[str]] = {family: set() for family in FAMILIES}
     of = {family.lower(): family for family in FAMILIES}
     for name in shipped():
@@ -103,7 +103,7 @@ def groups() -> dict[str, set[str]]:
 
 
 def scores(table: Table, metric: str) -> Floats:
-    """(rows, repeats) final rewards; runs without a result have the metric's worst value."""
+    """Return the (rows, repeats) final rewards; runs without a result have the reward of the metric's worst value."""
     m, ends = table.metrics[table.metric(metric)], table.ends(metric)
     return np.asarray(m.sign * np.where(np.isnan(ends) | np.isin(table.status, LOST), m.worst, ends))
 

@@ -12,7 +12,7 @@ TREES, DEPTH = 24, 4
 
 
 def smooth(x: Floats, count: int, rng: np.random.Generator) -> Floats:
-    """(count, n) draws of a Gaussian process over (n, d) features, each with mean 0 and standard deviation 1.
+    """Return (count, n) draws of a Gaussian process over (n, d) features, each with mean 0 and standard deviation 1.
 
     The kernel is Matern 5/2, by random Fourier features (Rahimi and Recht 2007); length-scales are drawn for each
     feature around a medium one.
@@ -24,7 +24,7 @@ def smooth(x: Floats, count: int, rng: np.random.Generator) -> Floats:
 
 
 def stepwise(x: Floats, count: int, rng: np.random.Generator) -> Floats:
-    """(count, n) sums of random regression trees over (n, d) features, each with mean 0 and standard deviation 1.
+    """Return (count, n) sums of random regression trees of (n, d) features, each with mean 0 and standard deviation 1.
 
     All nodes at a depth share a feature and a threshold; some features matter more than others.
     """
@@ -37,7 +37,7 @@ def stepwise(x: Floats, count: int, rng: np.random.Generator) -> Floats:
 
 
 def points(n: int, rng: np.random.Generator) -> Floats:
-    """(n, d) features of random points of a space of 2 to 8 real, integer and categorical hyperparameters."""
+    """Return (n, d) features in [0, 1] of random points: 2 to 8 real, integer and (one-hot) categorical parameters."""
     columns: list[Floats] = []
     for _ in range(int(rng.integers(2, 9))):
         kind, u = rng.random(), rng.random(n)

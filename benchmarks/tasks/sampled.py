@@ -137,7 +137,7 @@ class Stock:
         return DrawnTasks(keys.copy(), pool, rows, valid, rewards)
 
     def space(self, drawn: DrawnTasks) -> CandidateArrays:
-        """The candidates of drawn tasks, with the predictions of their source tasks."""
+        """Return the candidates of drawn tasks, with the predictions of their source tasks."""
         pool, rows, valid = drawn.pool, drawn.rows, drawn.valid
         d = int(self.widths[pool].max())
         x = self.x[pool[:, None], rows, :d]
@@ -145,7 +145,7 @@ class Stock:
         return CandidateArrays(x, self._sources(drawn), self.lengths[pool, :, :d], self.widths[pool])
 
     def _sources(self, drawn: DrawnTasks) -> Tables:
-        """Predictions of the source tasks, for episodes that have some."""
+        """Return the predictions of the source tasks; episodes without source tasks have none in `used`."""
         keys, pool, rows, valid, _ = drawn
         most = max((0 if p.predictions is None else len(p.predictions)) for p in self.pools)
         e, n = rows.shape
@@ -166,7 +166,7 @@ class Stock:
 
 
 def _some(u: Floats, m: Indices) -> Indices:
-    """(E, size) distinct numbers below (E,) limits in random order (Fisher and Yates); arbitrary beyond the limit."""
+    """Return (E, size) distinct ints below (E,) limits in random order (Fisher and Yates); arbitrary beyond these."""
     e, size = u.shape
     kind = np.int16 if m.max() < 2**15 else np.int32
     order, each = np.tile(np.arange(m.max(), dtype=kind), (e, 1)), np.arange(e)
@@ -241,7 +241,7 @@ class SampledTasks(VectorEnv[Any, Any, Any]):
         return self._observe(), self._mask()
 
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
-        """Evaluate one candidate in every episode.
+        """Evaluate one candidate in every episode; after the last evaluation, restart all episodes on new tasks.
 
         Raises:
             ValueError: An action is outside the space.
@@ -277,11 +277,11 @@ class SampledTasks(VectorEnv[Any, Any, Any]):
         return self._drawn.rewards
 
     def candidates(self) -> CandidateArrays:
-        """The candidates of the current episodes."""
+        """Return the candidates of the current episodes, with the predictions of their source tasks."""
         return self._stock.space(self._drawn)
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
-        """(num_envs, candidates) mask of unevaluated candidates."""
+        """Return the (num_envs, candidates) bool mask of unevaluated candidates, a copy."""
         return self._free.copy()
 
     def _begin(self) -> None:
