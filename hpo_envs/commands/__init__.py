@@ -2,5 +2,5 @@
 
 
 def words(text: str | None) -> list[str]:
-    """The comma-separated words of an option; empty if it is not given."""
+    """Return the comma-separated words of an option; an empty list if it is not given."""
     return [word.strip() for word in (text or "").split(",") if word.strip()]

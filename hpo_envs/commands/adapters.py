@@ -61,7 +61,7 @@ def overhead(name: str) -> float:
 
 @screen.on()
 def main(argv: Sequence[str] | None = None) -> int:
-    """Print the table."""
+    """Print the table and return 0; without `--quick`, measure the overhead of each installed agent."""
     parser = argparse.ArgumentParser(prog="hpo_envs.commands.adapters", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="do not measure the overhead")
     quick = parser.parse_args(argv).quick

@@ -127,7 +127,7 @@ def forwarded(cls: Any) -> str:
 
 
 def fitting(name: str) -> list[str]:
-    """The installed ids that an agent supports."""
+    """Return the installed ids that an agent supports."""
     every = ((i, problem, held_out_of(SPECS[i].tables)) for ids, problem in _problems() for i in ids)
     ours = {i: replace(problem, held_out=excluded) for i, problem, excluded in every}
     if agents.entry(name).sources:  # where a track allows transfer
@@ -137,7 +137,7 @@ def fitting(name: str) -> list[str]:
 
 
 def _helped(problem: agents.Problem) -> agents.Problem:
-    """The problem with one source task that has the same features."""
+    """Return the problem with a source task of one evaluated configuration."""
     assert problem.base is not None
     one = problem.base[:1]
     return replace(problem, sources=(agents.Source("other", one, np.zeros((1, problem.objectives)), np.ones(1)),))
@@ -145,7 +145,7 @@ def _helped(problem: agents.Problem) -> agents.Problem:
 
 @functools.cache
 def _problems() -> list[tuple[list[str], agents.Problem]]:
-    """Groups of installed ids of one class with the same argument names, each with the problem of its first id."""
+    """Return groups of installed ids with the same class and argument names, each with the problem of its first id."""
     from hpo_envs.benchmarks import problem_of
 
     alike: dict[Any, list[str]] = {}

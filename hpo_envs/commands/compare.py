@@ -50,7 +50,7 @@ of Zhang and Duh (2020), such as evaluations until the table's best.
 """
 
 LONG = 3600.0
-"""Seconds of training beyond which a study has to be confirmed."""
+"""Seconds of training beyond which a study must be confirmed by `--yes`."""
 
 DEFAULTS = {"env": "NMTHPO-swen-v0", "agents": "random"}
 
@@ -155,7 +155,7 @@ def _show_part(outcome: StudyState, part: tuple[int, int]) -> int:
 
 
 def _factory(name: str) -> Any:
-    """Import the factory of executors that `--executor` names."""
+    """Import and return the factory of executors that `--executor` names."""
     module, _, attribute = name.partition(":")
     try:
         return getattr(importlib.import_module(module), attribute)
@@ -210,7 +210,7 @@ def _number(text: str) -> int:
 
 
 def _show(comparison: Comparison, args: argparse.Namespace, start: float) -> int:
-    """Print and save a comparison; return the exit status."""
+    """Print and save a comparison; return the exit status, 1 if an agent stopped."""
     outcome, out = comparison.outcome, comparison.folder
     assert outcome is not None
     assert out is not None

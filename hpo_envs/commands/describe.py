@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _search(folder: str) -> tuple[dict[str, Any], Callable[[dict[str, Any]], str]]:
-    """Facts about a search by `tune`, and the function that formats them."""
+    """Return facts about a search by `tune`, and the function that formats them as text."""
     from hpo_envs.tuning import load
     from hpo_envs.tuning.record import by
 
@@ -76,7 +76,7 @@ def _search(folder: str) -> tuple[dict[str, Any], Callable[[dict[str, Any]], str
 
 
 def _at_once(ended: list[Any]) -> int:
-    """Largest number of concurrent evaluations; the number of processes may change when a search is resumed."""
+    """Return the largest number of concurrent evaluations, because a resumed search may have other workers."""
     times = sorted([(e.started, 1) for e in ended] + [(e.started + e.seconds, -1) for e in ended])
     return max(itertools.accumulate(step for _, step in times), default=0)
 
@@ -104,7 +104,7 @@ def describe(spec: Spec) -> dict[str, Any]:
 
 
 def _properties(tables: Any, objectives: Any) -> dict[str, float] | None:
-    """Measured properties of the only table of an id with one objective and no learning curves; else None."""
+    """Return measured properties of the table if an id has one table, one objective and one level; else None."""
     from hpo_envs.benchmarks.tasks.verdict import properties
 
     if len(tables) != 1 or len(objectives) != 1 or len(tables[0].levels) != 1:

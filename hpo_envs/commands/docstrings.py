@@ -17,7 +17,7 @@ class Parsed:
     sections: dict[str, str] = field(default_factory=dict)  # heading -> text, dedented
 
     def items(self, heading: str) -> dict[str, str]:
-        """Name -> description of each item of a section; the stars of `**options` are kept."""
+        """Return name -> description of the items of a section, in one line each; `**options` keeps its stars."""
         found: dict[str, list[str]] = {}
         name = ""
         for line in self.sections.get(heading, "").splitlines():
@@ -35,7 +35,7 @@ _SECTION = re.compile(rf"^({'|'.join(SECTIONS)}):(?: (.+(?:\n.+)*)|((?:\n(?: .*)
 
 
 def parse(doc: str | None) -> Parsed:
-    """Parse a docstring."""
+    """Split a docstring into its sections and the text outside them; None counts as an empty docstring."""
     parsed = Parsed()
 
     def take(match: re.Match[str]) -> str:

@@ -125,7 +125,7 @@ def _sensitivity(args: argparse.Namespace) -> int:
 
 
 def _cutoff(text: str | None, runs: ImportanceData) -> float | None:
-    """The cutoff as an oriented score; None without one."""
+    """Return the cutoff as a score of which higher is better; None without a cutoff."""
     if text is None:
         return None
     if text == "median":
@@ -176,7 +176,7 @@ def table_of(source: str, metric: str | None) -> tuple[Any, str]:
 
 
 def _of_folder(folder: Path, metric: str | None, env: str | None) -> ImportanceData:
-    """Evaluations on one environment, as rows of its table or as actions; repeated ones are averaged."""
+    """Return distinct configurations (rows of the table, else actions) and their mean rewards on one environment."""
     import numpy as np
 
     from hpo_envs.benchmarks.analysis import forest_importance
@@ -209,7 +209,7 @@ def _of_folder(folder: Path, metric: str | None, env: str | None) -> ImportanceD
 
 
 def _of_search(source: str, metric: str | None) -> ImportanceData:
-    """Evaluations of a search by `tune`."""
+    """Return the evaluations of a search by `tune`; ValueError for several objectives or fewer than two scores."""
     from hpo_envs.tuning import load
 
     tuned = load(source)

@@ -1,4 +1,4 @@
-"""Run your agent on the leaderboard's environments, or check such runs before you submit them.
+"""Run your agent on the leaderboard's environments, or check its runs before you submit them.
 
 `run` resumes a stopped run. `check` repeats two seeds of each environment with the isolated agent, and reports runs
 that differ, whose rewards do not match the tables, or that were not isolated.
@@ -99,7 +99,7 @@ def _bare(run: Run) -> Run:
 
 
 def _where(before: Run, after: Run) -> str:
-    """Text that names the first evaluation whose actions differ; empty if there is none."""
+    """Return text that names the first evaluation at which two runs differ in their action; empty if none does."""
     for i, (a, b) in enumerate(zip(before.actions, after.actions, strict=False)):
         if (a != b).any() if hasattr(a, "any") else a != b:
             return f", from evaluation {i + 1} on"

@@ -77,5 +77,5 @@ def _row(spec: Spec) -> dict[str, Any]:
 
 
 def _text(arguments: dict[str, Any]) -> str:
-    """Arguments as Python source."""
+    """Format keyword arguments as Python source."""
     return ", ".join(f"{k}={v!r}" for k, v in arguments.items())

@@ -192,7 +192,7 @@ NO_THREAD = "can't start new thread"
 
 
 def _message(error: Exception) -> str:
-    """Message of an error; for errors of the system, the file comes first."""
+    """Return the message of an error; for errors of the system, it begins with the file."""
     if isinstance(error, MemoryError):
         return f"out of memory{f': {error}' if str(error) else ''}; the same command resumes what it stored"
     if str(error) == NO_THREAD:

@@ -124,7 +124,7 @@ def _overview(titles: Mapping[str, str], found: Mapping[str, Sequence[Record]]) 
 
 
 def _section(folder: Path, name: str, title: str, records: Sequence[Record]) -> str:
-    """Section of a paper: the numbers of each table or figure, collapsed unless one differs; then pictures."""
+    """Return the HTML of a paper: the numbers of each table or figure, collapsed unless one differs; then pictures."""
     parts = [f'<h2 id="{name}">{escape(title)}</h2>']
     for where in dict.fromkeys(r["where"] for r in records):
         here = [r for r in records if r["where"] == where]
@@ -142,7 +142,7 @@ def _section(folder: Path, name: str, title: str, records: Sequence[Record]) -> 
 
 
 def _html_table(columns: Sequence[str], rows: Sequence[Sequence[str]], css: Sequence[str] = ()) -> str:
-    """An HTML table of HTML cells; `css` has the class of each row."""
+    """Return an HTML table of columns (text) and cells (HTML); `css` has the class of each row."""
     head = "".join(f"<th>{escape(c)}</th>" for c in columns)
     classes = css or [""] * len(rows)
     body = (

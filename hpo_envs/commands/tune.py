@@ -132,7 +132,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _show(args: argparse.Namespace, result: Any, out: Path) -> None:
-    """Print a summary of the result, or as JSON the best evaluation or the front."""
+    """Print a summary of the result; with `--json`, print the best evaluation or the Pareto front."""
     several = len(result.header["objectives"]) > 1
     best = result.pareto if several and result.pareto else [result.best]
     if args.json:

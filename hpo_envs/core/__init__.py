@@ -1,1 +1,1 @@
-"""Parts shared by all environments: base classes of both forms, `Params`, infos, recording and rendering."""
+"""Parts shared by all environments: engines, scalar and vectorized base classes, `Params`, infos, rendering."""

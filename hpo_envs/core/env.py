@@ -70,7 +70,7 @@ class HPOEnv(HasParams, gym.Env[Any, Any]):
     _table_index: int = 0
 
     batched: ClassVar[type[HPOVectorEnv]]
-    """The vectorized form of an engine."""
+    """Vectorized environment class of the engine."""
 
     _params: ClassVar[Callable[..., Params]] = staticmethod(lambda params: params)
     """Function that makes `Params` from a family's arguments; an engine takes `Params` directly."""
@@ -96,7 +96,7 @@ class HPOEnv(HasParams, gym.Env[Any, Any]):
 
     @classmethod
     def vectorized(cls, **members: Any) -> type[HPOVectorEnv]:
-        """Make the vectorized class of a family, with the same arguments; the name of this class must end in `Env`.
+        """Make the vectorized class of a family, `XVectorEnv` for a class `XEnv`, with the same arguments.
 
         Args:
             **members: Members of the vectorized class.
@@ -154,7 +154,7 @@ class HPOEnv(HasParams, gym.Env[Any, Any]):
         return super().reset(seed=None if seed is None else _check_seed(seed))
 
     def _new_key(self, seed: int | None) -> int:
-        """Start an episode; return its key."""
+        """Start the next episode and return its key; a seed restarts the sequence of keys."""
         if seed is not None:
             self._stream, self._episode = draws.mix(seed, 0), 0
         elif self._stream is None:
@@ -186,7 +186,7 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
     metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": FPS}  # noqa: RUF012
 
     _view: npt.NDArray[Any] | None = None
-    """(num_envs, k) the table row of each action; None if it is the action itself."""
+    """(num_envs, k) the table row of each action; None if actions are rows themselves."""
 
     _observations: npt.NDArray[np.float32]
     """(num_envs, ...) current observations, or the data from which an engine makes them."""
@@ -255,7 +255,7 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, Info]:
-        """Start a fresh episode in every environment (or those in `options["reset_mask"]`, (n,) bool).
+        """Start a fresh episode in every environment, or only in those of `options["reset_mask"]`, an (n,) bool array.
 
         Raises:
             ValueError: Seed or options are not valid, or `reset_mask` has no True.
@@ -397,7 +397,7 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
         return info
 
     def _restart_all(self) -> tuple[Any, Any, Any, Any, Info]:
-        """Restart all episodes without an evaluation, for NEXT_STEP when all have ended (studies with one budget)."""
+        """Restart all episodes without an evaluation, for NEXT_STEP when all have ended; rewards are 0."""
         info = self._begin(self._index, None, {})
         self._ended = no = self._nobody
         self._any_ended = False
@@ -434,6 +434,6 @@ def _signature(function: Callable[..., Any], *first: str, **named: Any) -> inspe
 
 
 def columns_of(entries: Sequence[Mapping[str, Any]]) -> Info:
-    """(k, ...) arrays of the info entries of k episodes, by name."""
+    """Stack k mappings of info entries with the same names into (k, ...) arrays by name."""
     named: dict[str, list[Any]] = {name: [entry[name] for entry in entries] for name in entries[0]}
     return {name: column(v) if isinstance(v[0], str) else np.array(v) for name, v in named.items()}

@@ -62,7 +62,7 @@ class Distribution(NamedTuple):
     argument: str = ""
 
     def task(self, label: str) -> IdArguments:
-        """Id and arguments of the task with a label."""
+        """Return the id and the arguments of the task with this label."""
         return (self.ids.format(label), {}) if not self.argument else (self.ids, {self.argument: (label,)})
 
     def part(self, held_out: tuple[str, ...]) -> tuple[IdArguments, ...]:
@@ -83,7 +83,7 @@ class Family:
         example: Arguments for ids that need some, for their pages, checks and pictures.
         user_levels: The fewest levels that a user's table needs for an id `NAME-{table}-v0` of this family; 0: no such
             ids.
-        score: Score that ranks agents: `anytime`, the mean regret over the budget, or `final`, the regret of the true
+        score: Score that ranks agents: `anytime`, the mean regret over the budget; or `final`, the regret of the true
             mean of the row recommended at the end, for arms with noisy scores.
         distributions: Distributions of tasks with their splits.
         short: Arguments for episodes of a few steps, so that tests reach the end of several.
@@ -110,7 +110,7 @@ class Family:
         object.__setattr__(self, "ids", tuple(self._completed(spec) for spec in self.ids))
 
     def of_user(self, table: str) -> Spec:
-        """The `Spec` of the id for a table that the user saved."""
+        """Return the `Spec` of the id for a table that the user saved under this name."""
         return self._completed(Spec(f"{self.name}-{table}-v0", (f"user/{table}",), {"name": table}))
 
     def _completed(self, spec: Spec) -> Spec:

@@ -22,7 +22,7 @@ SHARES = {
     "cell": ((0.11, 0.36), (0.58, 0.41)),
 }
 WIDE = ((0.11, 0.43), (0.71, 0.27))
-"""Left edge and width of both halves. They are fixed: margins fitted to the labels would make videos tremble."""
+"""Left edge and width of both halves, in fractions of the picture; fixed, so that they do not move within a video."""
 
 GAP = 0.06
 """Least distance between the labels of two lines, as a share of the axis."""
@@ -167,7 +167,7 @@ def _run(record: Any, top: float | None, axes: Any) -> None:
 
 
 def _scale(rewards: npt.NDArray[np.float64], known: float | None) -> tuple[float, float, float]:
-    """Lower end of the axis, the worst reward shown, and the upper end.
+    """Return the lower end of the axis, the worst reward shown and the upper end, all as rewards.
 
     The worst tenth of the evaluations is not shown if it would compress all others into half of the axis.
     """
@@ -244,7 +244,7 @@ def _curves(record: Any, axes: Any) -> None:
 
 
 def _leaders(record: Any) -> list[int]:
-    """Arms sorted by mean score, the highest first."""
+    """Return the arms pulled so far, sorted by mean reward, the highest first."""
     return sorted(record.pulls, key=lambda arm: -float(np.mean(record.pulls[arm])))
 
 
@@ -325,7 +325,7 @@ def _configuration(record: Any, axes: Any) -> None:
 
 
 def _best(record: Any) -> dict[str, Any]:
-    """The evaluation with the highest reward in the first objective."""
+    """Return the recorded evaluation with the highest reward in the first objective."""
     return max(record.entries, key=lambda e: float(e["rewards"][0]))
 
 

@@ -118,7 +118,7 @@ def scatter(value: Any, index: npt.NDArray[np.intp], n: int) -> Any:
 
 
 def of_one(info: Info, i: int, names: Iterable[str]) -> Info:
-    """Entries of these names that environment i of a batch reported."""
+    """Return the entries with these names that environment i of a batch reported."""
     return {k: entry(info[k], i) for k in names if k in info and info["_" + k][i]}
 
 
@@ -191,7 +191,7 @@ class InfoColumn(np.ndarray):
 
 
 def column(values: Iterable[Any]) -> InfoColumn:
-    """`InfoColumn` of objects with these values."""
+    """Return an (n,) `InfoColumn` with dtype object that holds these values."""
     listed = list(values)
     made: Any = np.empty(len(listed), dtype=object).view(InfoColumn)
     for i, value in enumerate(listed):  # not at once: arrays of one length would be taken for a matrix
@@ -233,7 +233,7 @@ KINDS = ("measured", "surrogate")
 
 
 def provenance_info(tables: Sequence[Table], index: int = 0) -> Info:
-    """Information on the table for `reset`: `table`, `kind`, `sha256`, and the same as numbers.
+    """Return information on the episode's table for `reset`: `table`, `kind`, `sha256`, and the same as numbers.
 
     Args:
         tables: Tables of the environment.

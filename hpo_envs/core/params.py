@@ -158,7 +158,7 @@ class Params:
         return ()
 
     def action_of(self, config: Any, table: int = 0) -> Any:
-        """The action that sets a configuration of natural values, on the table with index `table`.
+        """Return the action that sets a configuration of natural values, on the table with index `table`.
 
         Raises:
             ValueError: There is no such configuration, or actions do not set hyperparameters.
@@ -188,7 +188,7 @@ class Params:
 
     @cached_property
     def axes(self) -> tuple[dict[str, Any], ...]:
-        """A dict for each hyperparameter of actions, see `tables.user.space.axes_of`; empty if they have none.
+        """A dict for each hyperparameter, see `tables.user.space.axes_of`; empty if actions set no hyperparameters.
 
         If the tables differ in an axis, only what they share is kept, see `alike`.
         """
@@ -197,7 +197,7 @@ class Params:
         return alike([t.space for t in self.tables])
 
     def problem(self, rows: npt.NDArray[np.int64] | None = None) -> dict[str, Any]:
-        """Arguments of an agent's `Problem`.
+        """Return the arguments of an agent's `Problem`, by name.
 
         Args:
             rows: (k,) table row of each action of the episode; None = all, in the table's order.
@@ -220,9 +220,10 @@ class Params:
 
 
 def alike(spaces: Sequence[tuple[Hyperparameter, ...]]) -> tuple[dict[str, Any], ...]:
-    """Axes that several spaces share, see `tables.user.space.axes_of`.
+    """Return the axes that several spaces share, see `tables.user.space.axes_of`.
 
-    An axis whose natural values differ keeps only its coordinates; if these differ, too, it is empty: a real number.
+    An axis whose natural values differ keeps only its coordinates; if these differ, too, the dict is empty, which
+    stands for a real number.
     """
     first, *others = [axes_of(space) for space in dict.fromkeys(spaces)]
     shared = []
@@ -246,7 +247,7 @@ def occurrences(values: npt.NDArray[np.int64], keys: npt.NDArray[np.uint64]) -> 
 
 
 def _shared(name: str) -> Any:
-    """Property that reads an attribute of `params`."""
+    """Return a property that reads an attribute of `params`."""
     return property(lambda env: getattr(env.params, name))
 
 
@@ -283,7 +284,7 @@ class HasParams:
         gym.logger.warn(f"render_mode must be given when {self._name()} is made, got None: nothing is drawn")
 
     def action_of(self, config: Any) -> Any:
-        """The action that sets a configuration of natural values, on the table of this (or the first) episode.
+        """Return the action that sets a configuration of natural values, on the table of this (or the first) episode.
 
         Raises:
             ValueError: There is no such configuration, or actions do not set hyperparameters.
@@ -350,7 +351,7 @@ def unmasked(actions: Any) -> Any:
 
 
 def array_of(actions: Any) -> npt.NDArray[Any]:
-    """An action, or a batch of actions, as an array; a 0-d object array if NumPy cannot convert it.
+    """Return an action, or a batch of actions, as an array; a 0-d object array if NumPy cannot convert it.
 
     Raises:
         ValueError: See `unmasked`.
@@ -444,7 +445,7 @@ def check_box(actions: Any, shape: tuple[int, ...], argument: str) -> tuple[Floa
 
 
 Checker = Callable[[Any], Any]
-"""Takes an action; returns it as an int or as a new array, or raises a ValueError with the rule."""
+"""Function that returns a valid action as an int or a new array, and raises a ValueError for any other."""
 
 
 def checker(space: gym.Space[Any]) -> Checker:
@@ -635,7 +636,7 @@ def check_objective(objective: Any) -> Objectives:
 
 
 def rewarded(objective: Objectives, metrics: tuple[Metric, ...]) -> tuple[Metric, ...]:
-    """The rewarded metrics among those that agents may see.
+    """Return the metrics that `objective` names, among those that agents may see.
 
     Raises:
         ValueError: A name is unknown or not a text, or no name is given.
@@ -655,13 +656,13 @@ def bounds_of(metrics: tuple[Metric, ...]) -> Floats:
 
 
 def box(*parts: tuple[int, Any, Any]) -> Box:
-    """Float32 box of observations from parts (count, lowest, highest); a bound is a number, or one per entry."""
+    """Return the float32 `Box` of observations with parts (count, lowest, highest); bounds are numbers or arrays."""
     low, high = (np.concatenate([np.broadcast_to(p[side], p[0]) for p in parts]) for side in (1, 2))
     return Box(low.astype(np.float32), high.astype(np.float32), dtype=np.float32)
 
 
 def kind_of(env: Any) -> ActionKind | None:
-    """Kind of the actions of a scalar, vectorized or wrapped environment; None for one of another package."""
+    """Return the kind of actions of an environment, also vectorized or wrapped; None for one of another package."""
     params: Params | None = getattr(env.unwrapped, "params", None)
     return None if params is None else params.kind
 

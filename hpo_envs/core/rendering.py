@@ -51,9 +51,9 @@ class Watch:
         return out
 
     def render(self) -> Any:
-        """The episode so far: text (`ansi`), a (480, 640, 3) uint8 picture (`rgb_array`), or None (`human`).
+        """Return the episode so far: text (`ansi`), a (480, 640, 3) uint8 picture (`rgb_array`), or None (`human`).
 
-        For a vectorized environment, it is a tuple of pictures, one per shown episode, which Gymnasium's `RecordVideo`
+        For a vectorized environment, return a tuple of pictures, one per shown episode, which Gymnasium's `RecordVideo`
         and stable-baselines3's `VecVideoRecorder` arrange in a grid.
 
         Raises:
@@ -116,7 +116,7 @@ class EpisodeRecord:
             `spent` (budget used so far), `info`, `moves` (actions since the previous evaluation).
         moves: Actions since the last evaluation (nodes of a cell, submissions to workers).
         spent: Budget used so far.
-        pulls: Arm -> its scores, if actions are arms.
+        pulls: Arm -> rewards of its pulls; empty unless actions are arms.
     """
 
     def __init__(self, env: Any) -> None:
@@ -147,7 +147,7 @@ class EpisodeRecord:
 
 
 def name_of(env: Any, action: Any) -> str:
-    """Name of an action: index and key of each of its rows, and the checkpoint if it has one; or its numbers."""
+    """Return the name of an action: index and key of its rows and any checkpoint, else its numbers in brackets."""
     flat = np.ravel(action)
     if env.params.kind in ("rows", "fidelity", "arms") and len(flat) <= 2:
         rows, level = np.split(flat.astype(int), [len(flat) if env.params.kind == "arms" else 1])
@@ -157,7 +157,7 @@ def name_of(env: Any, action: Any) -> str:
 
 
 def text(record: EpisodeRecord) -> str:
-    """Text of the episode so far: budget used, recent rewards as blocks, best and last evaluation, arms, moves."""
+    """Format the episode so far: budget used, recent rewards as blocks, best and last evaluation, arms, moves."""
     env, entries = record.env, record.entries
     spec = getattr(env, "spec", None)
     title = spec.id if spec is not None else type(env).__name__

@@ -1,4 +1,4 @@
-"""Action spaces with masks."""
+"""`MaskedMultiDiscrete`, an action space whose samples can be restricted by a flat mask."""
 
 from typing import Any
 

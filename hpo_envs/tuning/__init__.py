@@ -1,4 +1,4 @@
-"""Tuning of a user's function: stored, resumable, parallel, and reported like any other run."""
+"""Tuning of a user's function: searches are stored, resumable, parallel, and reported like any other run."""
 
 from hpo_envs.tuning.objective import Objective
 from hpo_envs.tuning.search import Search

@@ -1,1 +1,1 @@
-"""Engines: one per kind of table, each in a scalar and a batched form."""
+"""Engines, one per kind of environment (bandit, box, cells, curves, function, lookup), each scalar and vectorized."""

@@ -1,4 +1,4 @@
-"""Values without NaN for runs that diverged, failed or stopped early (worst or last value); where runs end."""
+"""Table values without NaN (diverged and failed runs get the worst value, others their last one), and ends of runs."""
 
 import numpy as np
 import numpy.typing as npt

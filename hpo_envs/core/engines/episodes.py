@@ -1,4 +1,4 @@
-"""Both forms of environments whose steps compute (cells, functions), with one object per episode."""
+"""Scalar and vectorized environments whose steps run a computation (cells, functions): one `Episode` per episode."""
 
 import abc
 from collections.abc import Callable
@@ -17,14 +17,14 @@ Step = tuple[npt.NDArray[np.float32], Any, bool, Info]
 
 
 class Episode(abc.ABC):
-    """One episode of an environment whose steps compute.
+    """One episode of an environment whose steps run a computation.
 
     Args:
         params: The parameters of the environment.
         key: Key of the episode.
 
     Attributes:
-        dicts: Entries of `info` whose keys differ from step to step: in a batch, arrays of dicts.
+        dicts: Names of dicts in `info` whose keys differ between steps; in a batch they are arrays of dicts.
     """
 
     dicts: ClassVar[tuple[str, ...]] = ()
@@ -43,15 +43,15 @@ class Episode(abc.ABC):
 
     @abc.abstractmethod
     def first(self) -> npt.NDArray[np.float32]:
-        """The observation before any evaluation."""
+        """Return the observation before any evaluation."""
 
     @abc.abstractmethod
     def step(self, checked: Any) -> Step:
-        """Perform an action that `check` returned."""
+        """Perform an action in the form that `check` returns."""
 
     @abc.abstractmethod
     def mask(self) -> npt.NDArray[np.int8]:
-        """Mask of the actions that are useful now."""
+        """Return the int8 mask of the actions that are useful now."""
 
 
 class EpisodeVectorEnv(HPOVectorEnv):
@@ -86,7 +86,7 @@ class EpisodeVectorEnv(HPOVectorEnv):
         return rewards, terminated, {name: self._stacked(name, [info[name] for info in every]) for name in some}
 
     def _stacked(self, name: str, values: list[Any]) -> Any:
-        """Stack an entry of all infos to a (num_envs, ...) array, or a dict of arrays."""
+        """Stack the values of an info entry into a (num_envs, ...) array, or a dict of such arrays."""
         first = values[0]
         if isinstance(first, dict) and name not in self.episode.dicts:
             return {key: self._stacked(key, [value[key] for value in values]) for key in first}

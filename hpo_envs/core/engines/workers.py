@@ -41,7 +41,7 @@ class Workers:
         return max([self.clock, *(finish for finish, _, job in self._jobs if job[0] == row)])
 
     def submit(self, job: tuple[Any, ...], start: float, duration: float) -> None:
-        """Give a job, whose first entry is its row, to an idle worker."""
+        """Give a job to an idle worker; its first entry is its row, and it finishes at `start + duration`."""
         heapq.heappush(self._jobs, (start + duration, self.submitted, job))
         self.submitted += 1
 
@@ -70,7 +70,7 @@ class VectorWorkers:
         self._jobs, self._durations = np.zeros((n, count, width), np.int64), np.zeros((n, count))
 
     def reset(self, index: npt.NDArray[np.intp]) -> None:
-        """Restart these episodes."""
+        """Reset the clocks, counters and jobs of the episodes at `index`."""
         self.clock[index], self.submitted[index], self._finish[index] = 0.0, 0, np.inf
 
     @property
@@ -85,14 +85,14 @@ class VectorWorkers:
         return np.asarray(np.maximum(self.clock[i], np.where(same, finish, 0.0).max(axis=1)))
 
     def submit(self, i: npt.NDArray[np.intp], jobs: Ints, start: Floats, duration: Floats) -> None:
-        """Give (k, width) jobs to the first idle worker of each of the episodes at `i`."""
+        """Give (k, width) jobs, one to the first idle worker of each of the k episodes at `i`."""
         slot = np.isinf(self._finish[i]).argmax(axis=1)
         self._finish[i, slot], self._order[i, slot] = start + duration, self.submitted[i]
         self._jobs[i, slot], self._durations[i, slot] = jobs, duration
         self.submitted[i] += 1
 
     def next(self, closed: npt.NDArray[np.bool_]) -> tuple[npt.NDArray[np.intp], Ints, Floats]:
-        """Remove and return the next job to finish of each episode that has no idle worker, or is closed but has jobs.
+        """Remove and return the next job to finish in each episode without idle workers, or closed with pending jobs.
 
         Args:
             closed: (n,) whether nothing more may be submitted.

@@ -14,7 +14,7 @@ BEAT, STALE = 5.0, 60.0
 """Seconds between heartbeats, and seconds without one after which a process of another namespace counts as dead."""
 
 TRIES = 5
-"""Attempts to lock a search, within `BEAT`, before its holder counts as a process that does not share it."""
+"""Attempts to lock a search, within `BEAT` seconds, before the lock's holder counts as a process outside the search."""
 
 CLOCK = ".clock"
 """File whose time of modification shows the clock of the file system."""
@@ -52,7 +52,7 @@ class Membership:
         return name == self.name or lives(self._folder.parent, name)
 
     def excluded(self) -> bool:
-        """Return whether a process that does not share the search holds its lock."""
+        """Return whether a process outside the search holds its lock, after at most `BEAT` seconds."""
         own = {_file(self._folder, self.name).name, CLOCK}
         for _ in range(TRIES):
             try:
@@ -65,7 +65,7 @@ class Membership:
         return True
 
     def close(self) -> None:
-        """Leave the search."""
+        """Leave the search: stop the heartbeat and delete its file."""
         self._ended.set()
         _file(self._folder, self.name).unlink(missing_ok=True)
 

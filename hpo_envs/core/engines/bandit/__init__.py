@@ -1,1 +1,1 @@
-"""Bandits: an action pulls an arm, a model whose score is random."""
+"""Bandit environments: an action pulls one arm or a batch of arms, which are models with random scores."""

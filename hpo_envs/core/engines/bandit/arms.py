@@ -1,4 +1,4 @@
-"""Random scores of arms: the k-th pull of arm a is a function of (episode key, a, k); Gaussian or from repeats."""
+"""Random scores of arms, Gaussian or from repeats; the k-th pull of arm a depends only on (episode key, a, k)."""
 
 import abc
 
@@ -9,7 +9,7 @@ from hpo_envs.tables import draws, exact
 from hpo_envs.tables.table import Table
 
 TOGETHER, AHEAD = 8, 64
-"""Arms, and pulls of each, that are drawn at once for one episode: most of the time goes to calls of NumPy."""
+"""Number of arms, and of pulls per arm, that `DrawBuffer` draws at once, because most of its time is NumPy's calls."""
 _LAST_FIRST = np.arange(AHEAD - 1, -1, -1)
 
 
@@ -30,15 +30,15 @@ class Arms(abc.ABC):
 
     @abc.abstractmethod
     def pull_many(self, keys: draws.Keys, arms: Ints, k: Ints) -> Floats:
-        """(n, metrics) metrics of n pulls, each the k-th (from 0) of an arm in an episode; 0.0 in place of -0.0."""
+        """Return (n, metrics) values; pull i is the `k[i]`-th (from 0) of `arms[i]` in an episode. No value is -0.0."""
 
     @abc.abstractmethod
     def repeats(self, keys: draws.Keys, arms: Ints, k: Ints) -> Ints:
-        """(n,) the repeat of the table that each pull reads; 0 if scores come from a distribution."""
+        """Return the (n,) index of the table's repeat that each pull reads; 0 if scores come from a distribution."""
 
 
 class DrawBuffer(dict[int, list[list[float]]]):
-    """Pre-drawn pulls of an episode: arm -> metrics of each, the next one last, to be popped.
+    """Pre-drawn pulls of an episode: maps an arm to the metrics of its next pulls, in reverse order for `pop`.
 
     Args:
         arms: Arms that draw the metrics.
@@ -51,7 +51,7 @@ class DrawBuffer(dict[int, list[list[float]]]):
         self._drawn = [0] * arms.arms
 
     def draw(self, arm: int) -> list[list[float]]:
-        """Draw pulls of an arm that has none left, and of neighbours without any; return those of the arm."""
+        """Draw pulls for an arm without any and for the other such arms of its block; return the pulls of the arm."""
         first = arm - arm % TOGETHER
         arms = [a for a in range(first, min(first + TOGETHER, len(self._drawn))) if not self.get(a)]
         k = np.array([self._drawn[a] for a in arms])[:, None] + _LAST_FIRST
@@ -77,12 +77,12 @@ class GaussianArms(Arms):
         self.means = self._mean[:, None]
 
     def pull_many(self, keys: draws.Keys, arms: Ints, k: Ints) -> Floats:
-        """Draw a Gaussian score for each pull."""
+        """Return (n, 1) Gaussian scores, one for each pull."""
         z = exact.normal_quantile(draws.uniform_many(draws.mix_many(draws.mix_many(keys, arms), k)))
         return np.asarray((self._mean[arms] + self._deviation[arms] * z)[:, None])
 
     def repeats(self, keys: draws.Keys, arms: Ints, k: Ints) -> Ints:
-        """Return zeros, because no repeat is read."""
+        """Return (n,) zeros, because Gaussian arms read no repeat."""
         return np.zeros_like(arms)
 
 
@@ -92,8 +92,8 @@ class MeasuredArms(Arms):
     Args:
         table: Table with one level.
         columns: (c,) repeats that may be drawn.
-        replacement: False goes through all columns in a random order, then through another order, and so on.
-        shared: Whether the k-th pulls of all arms read the same column (the same split); else each arm has its own.
+        replacement: Whether columns are drawn with replacement; if not, in one random order of all after another.
+        shared: Whether the k-th pulls of all arms read the same column (the same split); else each arm draws its own.
     """
 
     def __init__(self, table: Table, columns: Ints, replacement: bool = True, shared: bool = False) -> None:
@@ -106,11 +106,11 @@ class MeasuredArms(Arms):
         self._flat = values.reshape(-1, len(self.names))
 
     def pull_many(self, keys: draws.Keys, arms: Ints, k: Ints) -> Floats:
-        """Return the metrics of one repeat for each pull."""
+        """Return (n, metrics) values of the repeat that each pull reads."""
         return self._flat.take(arms * self.evaluations + self._drawn(keys, arms, k), axis=0)
 
     def repeats(self, keys: draws.Keys, arms: Ints, k: Ints) -> Ints:
-        """(n,) the repeat that each pull reads."""
+        """Return the (n,) index of the table's repeat that each pull reads."""
         return self._columns[self._drawn(keys, arms, k)]
 
     def _drawn(self, keys: draws.Keys, arms: Ints, k: Ints) -> Ints:
@@ -122,7 +122,7 @@ class MeasuredArms(Arms):
         return self._nth(draws.mix_many(streams, sweep), place)
 
     def _nth(self, keys: draws.Keys, place: Ints) -> Ints:
-        """(n,) index of the column at `place` in the random order of each key, which sorts columns by their hashes."""
+        """(n,) index of the column at `place` in the random order of a key, sorted by hash(key, column)."""
         few, each = np.unique(keys, return_inverse=True)  # an order is the most expensive part of a pull
         orders = draws.mix_many(few[:, None], np.arange(self.evaluations)).argsort(axis=1, kind="stable")
         return orders[each, place]

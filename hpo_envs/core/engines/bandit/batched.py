@@ -1,4 +1,4 @@
-"""Vectorized bandit environments: pulls, moments and observations of all episodes at once."""
+"""Vectorized bandit environments: pulls, moments, simulated workers and observations of all episodes at once."""
 
 from collections.abc import Callable
 from typing import Any
@@ -70,7 +70,7 @@ class BanditVectorEnv(HPOVectorEnv):
         return rewards, self._left < p.batch, found
 
     def _schedule(self, arm: npt.NDArray[np.int64]) -> tuple[Any, Any, Info]:
-        """`BanditEnv._schedule` for all episodes; return those with a result, their (m, 1) arms, and info entries."""
+        """Submit as `BanditEnv._schedule`; return m episodes with a result, their (m, 1) arms, and entries of info."""
         workers = self._workers
         at = np.flatnonzero(workers.submitted < self.budget)
         rows = arm[at] if self._view is None else self._view[at, arm[at]]
@@ -81,7 +81,11 @@ class BanditVectorEnv(HPOVectorEnv):
         return back, done, {"finished": finished, "action": action, "clock": workers.clock.copy()}
 
     def _evaluate(self, at: Any, actions: npt.NDArray[np.int64], rows: npt.NDArray[np.int64]) -> tuple[Any, Any]:
-        """Evaluate (m, batch) arms in the episodes `at`; return (m, metrics) means and (m, batch) scores or None."""
+        """Pull (m, batch) arms in m episodes and update their observations.
+
+        Returns:
+            (m, metrics) means over the batch, and (m, batch) rewards of the pulls, None if actions are single arms.
+        """
         p, n, counts = self.params, self._arms, self._counts.reshape(-1)
         total: Any = None
         scores = []
@@ -104,7 +108,7 @@ class BanditVectorEnv(HPOVectorEnv):
         return total, np.stack(scores, axis=1) if self._batched else None
 
     def _add(self, cell: Any, shown: Any, count: npt.NDArray[np.int64], score: npt.NDArray[np.float64]) -> None:
-        """Update the moments at the (m,) indices `cell` (Welford); in the observation they begin at `shown`."""
+        """Update the moments at flat (m,) indices `cell` (Welford), and the observation from `shown` in steps of n."""
         means, squares, number = self._means.reshape(-1), self._squares.reshape(-1), count.astype(np.float64)
         mean, square, seen, n = means.take(cell), squares.take(cell), self._seen.reshape(-1), self._arms
         delta = score - mean

@@ -108,14 +108,14 @@ class BanditParams(Params):
 
 
 def _arms(table: Table, replacement: bool, shared: bool, fix_split: int | None, fix_seed: int | None) -> Arms:
-    """Gaussian arms for a table of means and deviations, resampled ones for any other."""
+    """Return Gaussian arms for a table of means and deviations, else arms that resample the table's repeats."""
     if table.repeats == 1 and "deviation" in table.metric_names:
         return GaussianArms(table, fiesta.TDSA_EVALUATIONS)
     return MeasuredArms(table, _columns(table, fix_split, fix_seed), replacement, shared)
 
 
 def _only(task: str, **given: tuple[Any, Any]) -> None:
-    """Raise ValueError for an argument that has no meaning for a task; arguments are (value, default)."""
+    """Raise ValueError if an argument that the task does not use, passed as (value, default), is not its default."""
     for name, (value, default) in given.items():
         if value is not default:
             where = {"fix_split": "ner", "fix_seed": "ner", "replacement": "measured arms", "shared": "measured arms"}
@@ -139,7 +139,7 @@ def _columns(table: Table, fix_split: int | None, fix_seed: int | None) -> npt.N
 
 
 def _gaussian_table(table: Any, means: Any, deviations: Any, bounds: Any) -> Table:
-    """The given table, or one of synthetic arms."""
+    """Return `table` if it is given, else synthetic arms from the other arguments, or the default table without any."""
     if table is not None or (means, deviations, bounds) == (None,) * 3:
         return load_table("fiesta/gaussian", table)
     return data.gaussian(
@@ -150,7 +150,7 @@ def _gaussian_table(table: Any, means: Any, deviations: Any, bounds: Any) -> Tab
 
 
 def _workers(workers: Any, durations: Any, arms: int, batch_size: int | None) -> tuple[int, Floats]:
-    """Number of simulated workers, and how long an evaluation of each arm takes."""
+    """Return the number of simulated workers and the (arms,) durations of an evaluation, 1.0 by default."""
     count = check_int("workers", workers, high=1_000_000)
     if count > 1 and batch_size is not None:
         raise ValueError(f"workers must be 1 with batch_size (synchronous evaluation), got {workers!r}")

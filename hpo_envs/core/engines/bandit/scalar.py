@@ -20,7 +20,7 @@ _FLOAT, _INT, _OK = np.float64, np.int64, STATUS_CODES["ok"]
 
 
 class BanditEnv(HPOEnv):
-    """One step evaluates a model, or a batch of them."""
+    """Environment whose steps evaluate a model with random scores, or a batch of models."""
 
     params: BanditParams
     batched = BanditVectorEnv
@@ -55,7 +55,7 @@ class BanditEnv(HPOEnv):
         return self._observation.copy(), info
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, Info]:
-        """Evaluate a model, or a batch of them.
+        """Evaluate a model or a batch; with several workers, submit a model, and return a result once none is idle.
 
         Raises:
             ValueError: The action is outside the space.
@@ -120,14 +120,14 @@ class BanditEnv(HPOEnv):
         return np.ones(self._arms, bool)
 
     def _pull_all(self, arms: list[int]) -> tuple[list[float], npt.NDArray[np.float64]]:
-        """Pull a batch of arms; return the means of the metrics, and (batch,) scores."""
+        """Pull a batch of arms; return the mean of each metric over the batch, and (batch,) rewards of the pulls."""
         p, pulls = self.params, [self._pull(arm) for arm in arms]
         scores = np.array([p.sign * pull[p.column] for pull in pulls])
         totals = (functools.reduce(operator.add, column) for column in zip(*pulls, strict=True))  # from left to right
         return [total / len(pulls) for total in totals], scores
 
     def _pull(self, arm: int) -> list[float]:
-        """Pull an arm; update its moments, by Welford, and their observation; return the metrics."""
+        """Pull an arm, update its moments (Welford) and their place in the observation, and return the metrics."""
         p, n, view = self.params, self._arms, self._view
         row = arm if view is None else view[arm]
         metrics = (self._ahead.get(row) or self._ahead.draw(row)).pop()

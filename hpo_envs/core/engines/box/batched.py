@@ -13,7 +13,7 @@ from hpo_envs.tables import draws
 
 
 class BoxVectorEnv(HPOVectorEnv):
-    """Vectorized `BoxEnv`."""
+    """Vectorized `BoxEnv`, without a loop over episodes."""
 
     params: BoxParams
 

@@ -27,7 +27,7 @@ class Evaluations(NamedTuple):
     Attributes:
         configs: (n, d) raw values of the hyperparameters.
         metrics: Name of a metric -> (n,) float64 values.
-        held_out: The same on held-out data, which no reward uses; None without such data.
+        held_out: Metrics on held-out data, by name, which no reward uses; None without such data.
     """
 
     configs: Floats
@@ -41,7 +41,7 @@ class BoxFunction(abc.ABC):
     Attributes:
         tables: The table of each task.
         spaces: The d hyperparameters of each task.
-        labels: Further entries of `info` at reset for each task.
+        labels: Further entries of `info` at reset, one mapping per task.
         facts: (tasks, f) features of each task in the observation, in [0, 1].
         options: Keys that the `options` of `reset` may have.
     """
@@ -54,7 +54,7 @@ class BoxFunction(abc.ABC):
 
     @abc.abstractmethod
     def evaluate(self, tasks: Ints, actions: Floats) -> Evaluations:
-        """Evaluate (n, d) actions, each on its task (n,), independently of the others."""
+        """Evaluate (n, d) actions, action i on the task `tasks[i]`; no result depends on other actions."""
 
     @abc.abstractmethod
     def action_of(self, task: int, config: Any) -> npt.NDArray[np.float32]:
@@ -74,11 +74,11 @@ class BoxFunction(abc.ABC):
 
     @functools.cached_property
     def _naturals(self) -> list[list[tuple[str, Callable[[float], Any]]]]:
-        """Name and function from raw to natural values of each hyperparameter of each task."""
+        """For each task, the name of each hyperparameter and the function from its raw to its natural values."""
         return [[(h.name, _natural(h)) for h in space] for space in self.spaces]
 
     def columns(self, raw: Floats) -> dict[str, npt.NDArray[Any]]:
-        """Return the natural values of (n, d) raw configurations by name, choices as objects."""
+        """Return (n,) natural values by hyperparameter of (n, d) raw configurations; choices are objects."""
         return self._columns(raw)
 
     @functools.cached_property
@@ -92,7 +92,7 @@ class BoxParams(Params):
 
     Attributes:
         function: The function that evaluates actions.
-        cost: Name of the metric that is the cost; None if it is one per evaluation.
+        cost: Name of the metric that is the cost; None if each evaluation costs 1.
     """
 
     action_space: Box
@@ -151,7 +151,7 @@ class BoxParams(Params):
         return rewards, np.ones(len(rewards)) if self.cost is None else answer.metrics[self.cost].copy(), answer
 
     def first(self, tasks: Ints) -> npt.NDArray[np.float32]:
-        """(n, w) initial observations of episodes."""
+        """Return (n, w) initial observations of episodes on (n,) tasks."""
         d, m = len(self.function.spaces[0]), len(self.signs)
         out = np.zeros((len(tasks), *self.observation_space.shape), np.float32)
         out[:, d : d + m] = out[:, d + m + 1 : d + 2 * m + 1] = self.low
@@ -177,7 +177,7 @@ def _natural(h: Hyperparameter) -> Callable[[float], Any]:
 
 
 def _price(cost: Any, costs: tuple[Metric, ...]) -> Metric | None:
-    """The metric that is the cost, None for evaluations."""
+    """Return the metric whose name or unit is `cost`, None for `evaluations`; ValueError if there is no such metric."""
     for metric in costs:
         if isinstance(cost, str) and cost in (metric.name, metric.unit):
             return metric

@@ -1,4 +1,4 @@
-"""One episode on a box: `reset`, `step`, clipped actions, keys of `info`, end by budget."""
+"""One episode on a box: `reset`, `step`, clipped actions, keys of `info`, termination."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from hpo_envs.tables import draws
 
 
 class BoxEnv(HPOEnv):
-    """An action sets every hyperparameter by a number in [-1, 1]; a function evaluates it.
+    """Environment whose actions set each hyperparameter by a number in [-1, 1]; a function evaluates the configuration.
 
     ## Action Space
     A number beyond a bound is set to the bound, as in Gymnasium's own environments, and `info["clipped"]` is True; NaN
@@ -46,7 +46,7 @@ class BoxEnv(HPOEnv):
     batched = BoxVectorEnv
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
-        """Start an episode on a random task; see Starting State for `options`."""
+        """Start an episode on a random task, one of those that `options` allow; ValueError if they are invalid."""
         super().reset(seed=seed, options=options)
         p = self.params
         among = p.function.choose(options)
@@ -65,7 +65,7 @@ class BoxEnv(HPOEnv):
         """Evaluate one configuration; coordinates beyond a bound are clipped to it.
 
         Raises:
-            ValueError: The action is not d numbers without NaN.
+            ValueError: The action does not consist of d numbers, or one of them is NaN.
             ResetNeeded: No episode is running.
         """
         p = self.params

@@ -28,7 +28,7 @@ class Report(NamedTuple):
     Attributes:
         metrics: Metrics of the scorer, including held-out ones, and `seconds` of training.
         curve: (epochs,) the first metric by epoch.
-        status: As in a table.
+        status: One of `STATUSES`, as in tables.
         source: `measured`, `surrogate`, or `none` if there is no result.
         extra: Further numbers of the scorer, by name.
         cost: Cost in the environment's unit.
@@ -92,7 +92,7 @@ class CellParams(Params):
             table: Table named in `info`.
             scorer: Scorer of complete cells.
             objective: Name of the rewarded metric, or a tuple of names for a vector reward.
-            budget: Complete cells of an episode; None for as many as the table has rows.
+            budget: Number of cells that an episode completes; None for as many as the table has rows.
             **others: Further attributes of `Params` that do not come from a table.
 
         Raises:
@@ -111,17 +111,17 @@ class CellParams(Params):
 
     @property
     def moves(self) -> int:
-        """Largest number of actions of a cell: one per node, and the end."""
+        """Largest number of actions that build a cell: one per node, and one that ends it."""
         return MAX_NODES + 1
 
     @property
     def mutate(self) -> Callable[[Any, np.random.Generator], npt.NDArray[np.int64]]:
-        """See `mutate_actions`."""
+        """Function that mutates cells, see `mutate_actions`."""
         return mutate_actions
 
     @property
     def live(self) -> bool:
-        """Whether cells are trained in the step."""
+        """Whether steps train cells."""
         return self.scorer.expected > 0.0
 
     @property
@@ -151,12 +151,12 @@ class CellParams(Params):
 
     @functools.cached_property
     def unfinished(self) -> Report:
-        """Report of an incomplete cell."""
+        """Report of a step that does not complete a cell: metrics, curve and cost are 0."""
         zeros = dict.fromkeys((*(m.name for m in self.scorer.metrics), "seconds"), 0.0)
         return Report(zeros, np.zeros(self.scorer.epochs), "ok", "none", dict.fromkeys(self.scorer.extra, 0.0), 0.0)
 
     def info(self, report: Report, name: str, finished: bool) -> Info:
-        """Return the info of a step with a report and the canonical key of the cell, empty if there is none."""
+        """Return the info of a step; `name` is the canonical key of the cell, empty if it is incomplete or invalid."""
         metrics, extra = report.metrics, report.extra
         info = {
             "metrics": {n: np.float64(metrics[n]) for n in self.shown},

@@ -19,7 +19,7 @@ _SIZES, _VECTORS = [*SIZES], SIZES[1]
 
 
 def _mask_of(count: int) -> npt.NDArray[np.int8]:
-    """(sum of SIZES,) mask, parts concatenated, of the values that can be legal after this number of nodes."""
+    """(sum of SIZES,) int8 mask of the values that can be legal after `count` nodes, with the parts concatenated."""
     mask = np.zeros(sum(SIZES), np.int8)
     mask[: END + 1] = count < MAX_NODES
     mask[END] = count > 0
@@ -30,14 +30,14 @@ def _mask_of(count: int) -> npt.NDArray[np.int8]:
 
 
 MASKS = np.stack([_mask_of(count) for count in range(MAX_NODES + 1)])
-"""(MAX_NODES + 1, sum of SIZES) int8: the mask by the number of nodes."""
+"""(MAX_NODES + 1, sum of SIZES) int8 masks, one for each number of nodes."""
 
 
 class CellEpisode(Episode):
-    """The cells of one episode, built one after the other.
+    """Episode that builds cells one after another.
 
     Attributes:
-        nodes: Nodes of the cell under construction.
+        nodes: Nodes (operation, inputs) of the cell under construction.
     """
 
     def __init__(self, params: CellParams, key: int) -> None:
@@ -50,11 +50,11 @@ class CellEpisode(Episode):
 
     @staticmethod
     def check(params: CellParams, action: Any) -> list[int]:
-        """Return the action as four ints."""
+        """Return the action as four ints; ValueError if it is outside the space."""
         return check_action(action, _SIZES)
 
     def first(self) -> npt.NDArray[np.float32]:
-        """The observation of an empty cell."""
+        """Return the initial observation, that of an empty cell."""
         return self._out.copy()
 
     def mask(self) -> npt.NDArray[np.int8]:
@@ -110,7 +110,7 @@ class CellEpisode(Episode):
 
 
 class CellEnv(EpisodeEnv):
-    """An action adds a node to a cell, or ends the cell, which is then scored.
+    """Environment whose actions add a node to a cell or end the cell, which is then scored.
 
     ## Action Space
     `MultiDiscrete([8, 29, 29, 29])`: `[kind, a, b, c]`. Kinds 0 to 6 add a node: linear, blend (z, x, y), product,

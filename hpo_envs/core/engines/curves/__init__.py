@@ -1,1 +1,1 @@
-"""Learning curves: an action trains a row up to a checkpoint and pays only for the new part."""
+"""Learning-curve environments: an action trains a row up to a checkpoint and pays only for the new training."""

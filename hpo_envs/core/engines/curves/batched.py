@@ -88,7 +88,11 @@ class CurvesVectorEnv(HPOVectorEnv):
         return rewards, ~self._open & ~workers.busy, info
 
     def _submit(self, i: Any, indices: Any, rows: Any, levels: Any) -> tuple[Any, Any, Any]:
-        """Submit as `CurvesEnv._submit` in the episodes at `i`; return first cells of runs, levels reached, costs."""
+        """Record trainings in the episodes at `i`, as `CurvesEnv._submit` does, one per episode.
+
+        Returns:
+            Index of the first cell of each run, level that it reached, and cost of the new training.
+        """
         p, whole = self.params, len(self.params.levels)
         runs = rows
         if p.repeats > 1:
@@ -123,7 +127,7 @@ class CurvesVectorEnv(HPOVectorEnv):
         self._lowest[i] = (trained == floor[:, None]).sum(axis=1)
 
     def _complete(self, i: Any, rows: Any, base: Any, levels: Any, reached: Any, cost: Floats) -> tuple[Any, Info]:
-        """Complete trainings, as `CurvesEnv._complete`, in the episodes at `i`; write observations, return the rest."""
+        """Complete trainings, as `CurvesEnv._complete`, in the episodes at `i`; return their rewards and info."""
         p, at, m = self.params, self.params.cost_at, len(self.params.low)
         rewards, shares, info = p.answer(rows, base + levels)
         peak = p.peaks.take(base + reached, axis=0)

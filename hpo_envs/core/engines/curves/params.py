@@ -37,24 +37,24 @@ VARIANTS = ("paper", "released")
 COST_HIGH = 1e9
 """Cap of the observed cost."""
 MOST_LEVELS = 10_000
-"""More checkpoints than any table has."""
+"""Upper limit for `levels`, more checkpoints than any table has."""
 TRAININGS = 20
 """The default budget is the mean cost of this many full trainings."""
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class CurveParams(Params):
-    """Parameters and arrays of curves; cells = rows x repeats x levels, the last values repeated past a run's end.
+    """Parameters and arrays of learning curves, with one cell per row, repeat and level; ended runs keep their values.
 
     Attributes:
         grid: (L,) index in `table.levels` of each checkpoint.
         held_out: Names of the metrics that agents do not see.
         count: (rows,) number of measured repeats of each row, at least 1.
-        ends: (rows * repeats,) int64, the checkpoint at which each run ends.
+        ends: (rows * repeats,) int64, index in `grid` of the checkpoint at which each run ends.
         costs: (cells,) float64, cumulative cost of training up to each cell; 1 in every cell if the cost unit is
             evaluations.
         peaks: (cells, m) float64, best reward at any checkpoint of the table up to the cell.
-        answers: (cells, m + 1 + shown + held out) float64: `rewards`, fractions of a full training, metrics.
+        answers: (cells, m + 1 + shown + held out) float64: `rewards`, fraction of a full training, metrics.
         peak_levels: (cells,) int64, index in `table.levels` of the best first objective up to the cell.
         peak_hidden: (cells, held out) float64, held-out metrics at `peak_levels`.
         status: (cells,) uint8, index into `STATUSES`.
@@ -136,7 +136,7 @@ class CurveParams(Params):
 
     @cached_property
     def repeats(self) -> int:
-        """Number of repeats per row in the cells."""
+        """Number of repeats per row, missing ones included."""
         return self.table.repeats
 
     @cached_property
@@ -150,7 +150,7 @@ class CurveParams(Params):
         return int(self.templates.shape[1] - 2 - len(self.rewarded))
 
     def answer(self, rows: npt.NDArray[np.int64], cells: npt.NDArray[np.int64]) -> tuple[Floats, Floats, Info]:
-        """Return rewards (k, m), fractions of a full training (k,) and costless `info` of (k,) cells of (k,) rows."""
+        """Return (k, m) rewards, (k,) fractions of a full training and info without costs, for (k,) cells and rows."""
         found, t, m = self.answers.take(cells, axis=0), self.table, len(self.rewarded)
         codes = self.status.take(cells).astype(np.int64)
         metrics = {name: found[:, m + 1 + j] for j, name in enumerate((*self.shown, *self.held_out))}

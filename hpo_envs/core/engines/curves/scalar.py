@@ -1,4 +1,4 @@
-"""One learning-curve episode: `reset`, `step`, cost of the new part, repeats, masks, end by budget, observation."""
+"""One learning-curve episode: `reset`, `step`, cost of the new part, repeats, masks, termination, observation."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hpo_envs.core.params import Floats, check_action
 from hpo_envs.tables import draws
 
 KEPT = 20_000
-"""Largest number of cells whose answers are cached: some 30 MB on NASBenchNLP-ptb-v0."""
+"""Largest number of cells whose answers are cached, about 30 MB on NASBenchNLP-ptb-v0."""
 
 
 @dataclass(slots=True, eq=False)
@@ -26,8 +26,8 @@ class LevelAnswer:
     """Result of training an untrained row to a cell, apart from the parts that depend on the episode.
 
     Attributes:
-        reached: The cell at which training stops; an earlier one if the run ends before.
-        cost: Cost of that training.
+        reached: The cell at which training stops: the requested one, or an earlier one where the run ends.
+        cost: Cost of the training up to that cell.
         ends: Whether the run ends there.
         peak: Best reward up to that cell, in the first objective.
         reward: Float, or (m,) float64.
@@ -47,7 +47,7 @@ class LevelAnswer:
 
 
 class SubmittedTraining(NamedTuple):
-    """A training submitted to a worker by the action (index, level), up to the cell `reached`."""
+    """Training up to the cell `reached` that the action (`place`, `level`) submitted to a worker."""
 
     row: int
     place: int
@@ -125,7 +125,7 @@ class CurvesEnv(HPOEnv):
         self._workers = Workers(p.workers)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
-        """Start an episode with nothing trained."""
+        """Start an episode with nothing trained; `options` must be None or empty."""
         super().reset(seed=seed, options=options)
         p = self.params
         self._new_key(seed)
@@ -144,7 +144,7 @@ class CurvesEnv(HPOEnv):
         return self._last.copy(), {**provenance_info(self.tables), "action_mask": self._mask.copy()}
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, Info]:
-        """Train a row up to a checkpoint; with several workers, submit it, and return a result if all are busy.
+        """Train a row up to a checkpoint; with several workers, submit it, and return a result once none is idle.
 
         Raises:
             ValueError: The action is outside the space.
@@ -194,7 +194,7 @@ class CurvesEnv(HPOEnv):
         return observation, reward, terminated, False, info
 
     def _submit(self, index: int, row: int, level: int) -> tuple[LevelAnswer, int, float]:
-        """Record the training of a row; return its answer, the cell that it reaches, and the cost."""
+        """Record the training of a row; return its answer, the cell reached, and the cost, 0 if nothing was trained."""
         known = self._runs.get(row)
         base, before = (self._run_of(row) * self._levels, -1) if known is None else known
         answer = self._answers.get(base + level) or self._answer(row, base + level)
@@ -213,7 +213,7 @@ class CurvesEnv(HPOEnv):
         return answer, reached, answer.cost
 
     def _complete(self, answer: LevelAnswer, reached: int, cost: float) -> tuple[Any, Any, Info]:
-        """Return observation, reward and info of a training that reached the cell `reached`."""
+        """Add a training up to the cell `reached` to the best reward and the cost; return observation, reward, info."""
         p, best, peak, reward = self.params, self._best, answer.peak, answer.reward
         observation, info = answer.observation.copy(), answer.info.copy()
         if cost != answer.cost or reached != answer.reached:  # the row was trained before
@@ -236,7 +236,7 @@ class CurvesEnv(HPOEnv):
         return observation, reward, info
 
     def _answer(self, row: int, at: int) -> LevelAnswer:
-        """Make and cache the answer of a cell."""
+        """Make, cache and return the answer of a cell; a full cache is emptied first."""
         p, level, last = self.params, at % self._levels, self._end_of(at // self._levels)
         end = min(level, last)
         reached = at - level + end
@@ -258,7 +258,7 @@ class CurvesEnv(HPOEnv):
         return answer
 
     def _run_of(self, row: int) -> int:
-        """Index of the run of a row in this episode."""
+        """Return the index in `params.ends` of the run that this episode draws for a row."""
         p = self.params
         if p.repeats == 1:
             return row
@@ -272,7 +272,7 @@ class CurvesEnv(HPOEnv):
         return (self._mask if self._floor < self._levels else self._full_mask).copy()
 
     def _raise_floor(self) -> None:
-        """Recompute the lowest checkpoint of all rows and its mask, once no row is at the previous one."""
+        """Recompute the lowest checkpoint of all rows, once none is at the previous one, and mask those below it."""
         levels = self._levels
         trained = [levels if end == self._end_of(base // levels) else end + 1 for base, end in self._runs.values()]
         self._floor = min(trained) if len(trained) == self._actions else 0
@@ -280,7 +280,10 @@ class CurvesEnv(HPOEnv):
         self._mask[self._actions : self._actions + self._floor] = 0
 
     def _masks(self) -> npt.NDArray[np.bool_]:
-        """(actions + levels,) bool: rows that can be trained further, then checkpoints not reached by all rows."""
+        """(actions + levels,) bool: rows not fully trained, then checkpoints that some row has not reached.
+
+        All are True if nothing is left to train.
+        """
         return self._shown_mask().astype(bool)
 
     @property
@@ -309,10 +312,10 @@ class CurvesEnv(HPOEnv):
         return dict(zip(self.params.held_out, self.params.peak_hidden[self._best_cell].tolist(), strict=True))
 
     def curve(self, row: int) -> dict[str, Floats]:
-        """Return the metrics that agents see, at every checkpoint that a row of the table has reached in this episode.
+        """Return arrays of the visible metrics, by name, with a value for each checkpoint that a table row has reached.
 
         Raises:
-            ValueError: The row was not trained.
+            ValueError: The row was not trained in this episode.
         """
         if row not in self._runs:
             raise ValueError(f"row must have been trained in this episode, got {row!r}")

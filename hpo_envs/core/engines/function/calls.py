@@ -1,4 +1,4 @@
-"""Calls of a user's function: exceptions, NaN, missing scores, seconds as cost, epochs of a generator."""
+"""Calls of a user's function: exceptions, NaN, missing scores, seconds as cost, pausable trainings."""
 
 import functools
 import importlib
@@ -17,7 +17,7 @@ from hpo_envs.tables.table import is_number
 
 Function = Callable[..., Any]
 LARGEST = 1e30
-"""Largest absolute value of a score that is not infinite; statistics of larger ones overflow."""
+"""Largest absolute value of a score; larger ones count as infinite, because their statistics overflow."""
 
 Form = Literal["score", "epochs", "checkpoints"]
 """Forms of a user's function: `function(config)` returns a score (`score`) or yields one after each epoch (`epochs`);
@@ -31,9 +31,9 @@ class Outcome:
     Attributes:
         status: `ok`, `failed` (it raised, or returned no score or an invalid cost), `diverged` (its score is not
             finite), or `truncated` (a training that ended early).
-        metrics: Finite numbers that it returned, by name; `cost` only if it is an objective. Empty if it failed.
-        seconds: Duration.
-        cost: Number that it returned as `cost`; None without one.
+        metrics: Finite numbers that the call returned, by name; `cost` only if it is an objective. Empty if it failed.
+        seconds: Duration of the call.
+        cost: Number that the call returned as `cost`; None without one.
         error: Traceback, or the error in the returned value; empty if there is none.
     """
 
@@ -67,7 +67,7 @@ def resolve(function: Any) -> Function:
 
 
 def name_of(function: Function) -> str:
-    """Return the name of a function in saved results."""
+    """Return the qualified name of a function, else of its class, for saved results."""
     return str(getattr(function, "__qualname__", type(function).__qualname__))
 
 
@@ -119,9 +119,9 @@ def call(function: Function, config: Mapping[str, Any], objectives: tuple[str, .
     """Call a function; an exception becomes a failed outcome.
 
     Args:
-        function: Called with a copy of `config`, of its lists and dicts, too, and `arguments`.
+        function: Function to call with a copy of `config` (its lists and dicts are copied, too) and `arguments`.
         config: Natural values of the active hyperparameters.
-        objectives: Metrics that it must return; a number alone is the value of the only one.
+        objectives: Names of the metrics that it must return; if there is only one, a number is its value.
         **arguments: Further arguments besides the configuration.
     """
     return timed(lambda: function(unshared(dict(config)), **arguments), objectives)
@@ -138,7 +138,7 @@ def timed(work: Callable[[], Any], objectives: tuple[str, ...]) -> Outcome:
 
 
 def read(returned: Any, objectives: tuple[str, ...], seconds: float) -> Outcome:
-    """Return the outcome of a call that returned a number, or a mapping of names to numbers and other values."""
+    """Return the outcome (ok, diverged or failed) of a call that returned a number or a mapping of names to values."""
     given = returned if isinstance(returned, Mapping) else {objectives[0]: returned}
     plain = {str(k): scalar(v) for k, v in given.items()}
     numbers = {k: float(v) for k, v in plain.items() if isinstance(v, bool) or is_number(v)}
@@ -172,7 +172,7 @@ class PausableTraining:
     """Training of one configuration, which can be paused after an epoch and resumed.
 
     Args:
-        function: Of the form `epochs` or `checkpoints`.
+        function: Function of the form `epochs` or `checkpoints`.
         config: Natural values of the active hyperparameters.
         objectives: As for `call`.
         folder: Folder in which a function of the form `checkpoints` stores its state; None for the form `epochs`.
@@ -197,7 +197,7 @@ class PausableTraining:
             self._epochs.close()
 
     def until(self, epoch: int) -> list[tuple[int, Outcome]]:
-        """Train up to an epoch; return (epoch, outcome) of each new score, an empty list if there is none.
+        """Train up to an epoch; return (epoch, outcome) of each new result, an empty list if there is none.
 
         Nothing is trained if the epoch was reached before; a training that returned early, failed or diverged is not
         continued.

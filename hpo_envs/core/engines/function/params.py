@@ -42,7 +42,7 @@ UNITS = ("evaluations", "cost")
 """Units of the budget; also `epochs` for functions that are trained epoch by epoch."""
 
 WITHOUT_BUDGET = 10_000
-"""Evaluations of an episode with `budget=None` on a box, which has no last row to stop at."""
+"""Evaluations of an episode with `budget=None` on a box, because a box never runs out of configurations."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -55,7 +55,7 @@ class FunctionParams(Params):
         points: The search space.
         candidates: (rows, d) stored numbers of the candidates.
         folder: Folder of the checkpoints; None: a temporary folder per episode.
-        given: See `Params.known`.
+        given: Best known and reference rewards, see `Params.known`.
     """
 
     live = True
@@ -80,7 +80,7 @@ class FunctionParams(Params):
         """Make the parameters from arguments; see the pages `FunctionHPO-v0` and `FunctionLC-v0`.
 
         With `trials`, evaluations report to trials, which may stop them early: training by epochs is then allowed on a
-        box, without resuming, and a function may take its `trial`.
+        box, without resuming, and a function may have an argument `trial`.
 
         Raises:
             ValueError: An argument is not valid.
@@ -159,7 +159,7 @@ class FunctionParams(Params):
         return np.asarray(self.candidates[int(np.asarray(action).reshape(-1)[0])])
 
     def action_of(self, config: Mapping[str, Any], table: int = 0) -> Any:
-        """See `Params`; where actions are candidates, that of the nearest one, trained for all epochs."""
+        """See `Params`; where actions are candidates, return the nearest candidate, trained for all epochs."""
         unit = self.points.unit(self.points.row(config)[None])
         if self.kind == "box":
             return (2.0 * unit[0] - 1.0).astype(np.float32)
@@ -185,7 +185,7 @@ def _check_form(function: Function, epochs: Any, trials: bool, reports: bool) ->
 def metrics_of(
     objective: Any, goal: Any, bounds: Mapping[str, tuple[float, float]] | tuple[float, float] | None
 ) -> tuple[Metric, ...]:
-    """The rewarded metrics of a function.
+    """Return the rewarded metrics of a function.
 
     Args:
         objective: Name, or a tuple of names for a vector reward.
@@ -246,7 +246,7 @@ def _finite(value: Any) -> bool:
 
 
 def count_of(candidates: Any, budget: Any, each: int = 1) -> int:
-    """Number of candidates: the given one, or one that depends on the budget.
+    """Return the number of candidates: the given one, else `EACH` per full evaluation, from `FEWEST` to `MOST`.
 
     Args:
         candidates: Number of candidates, or None.
@@ -265,7 +265,7 @@ def count_of(candidates: Any, budget: Any, each: int = 1) -> int:
 def _table(
     name: str, points: Points, raw: Floats, metrics: tuple[Metric, ...], epochs: int | None, cost_unit: str
 ) -> Table:
-    """The candidates as a table without measurements, whose hash identifies the search."""
+    """Return the candidates as a table without measurements; its hash identifies the search."""
     levels = np.arange(1.0, (epochs or 1) + 1.0)
     nothing = np.full((len(raw), 1, len(levels)), np.nan)
     cited = f"{name}, the user's own function"

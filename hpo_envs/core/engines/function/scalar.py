@@ -42,11 +42,11 @@ class FunctionEpisode(Episode):
         return np.array(check_action(action, sizes), np.int64), {}
 
     def first(self) -> npt.NDArray[np.float32]:
-        """The observation before any evaluation."""
+        """Return the observation before any evaluation."""
         return self._observe(np.zeros(self._width), self._p.low, 0.0)
 
     def mask(self) -> npt.NDArray[np.int8]:
-        """Mask of the candidates that are not fully evaluated (all, if none is left), then of all epochs."""
+        """Return an int8 mask: candidates not fully evaluated (all, if none is left), then a 1 for each epoch."""
         left = ~self._finished if not self._finished.all() else np.ones(len(self._finished), bool)
         epochs = len(self._p.table.levels) if self._p.kind == "fidelity" else 0
         return np.concatenate([left, np.ones(epochs, bool)]).astype(np.int8)

@@ -16,7 +16,7 @@ class ThreadedIterator:
     generator that is paused within `with torch.no_grad():` would change them for whatever runs next.
 
     Args:
-        make: Called in the thread; returns the iterator.
+        make: Function that returns the iterator; it is called in the thread.
     """
 
     def __init__(self, make: Callable[[], Iterator[Any]]) -> None:
@@ -50,7 +50,7 @@ class ThreadedIterator:
         return value
 
     def close(self) -> None:
-        """End the iterator, as `close` of a generator does, and its thread; wait for it for at most a second."""
+        """Close the iterator, as a generator's `close` does, and end its thread; wait for at most one second."""
         self._finalise()
         self._thread.join(1.0)
 

@@ -87,7 +87,7 @@ class LookupVectorEnv(HPOVectorEnv):
         return rewards, terminated, info
 
     def _draw(self, actions: npt.NDArray[np.int64], at: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """Return (n,) cells of the next repeat of each row, and count them; see `LookupEnv._draw`."""
+        """Return the (n,) cell of the next evaluation of each row, and count it, as `LookupEnv._draw` does."""
         flat, seen = self._pulls.reshape(-1), self._action_starts + actions
         k = flat.take(seen)
         flat[seen] = k + 1
@@ -101,7 +101,7 @@ class LookupVectorEnv(HPOVectorEnv):
         return out
 
     def _check_actions(self, actions: Any) -> npt.NDArray[np.int64]:
-        """(num_envs,) indices, in a new array."""
+        """Return (num_envs,) indices of the actions, in a new array; actions on a grid are flattened."""
         if self._sizes is None:
             return check_ints(actions, (self.num_envs,), self._most).copy()
         checked = check_ints(actions, (self.num_envs, len(self._sizes)), self._limits)

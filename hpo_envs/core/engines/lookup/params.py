@@ -40,12 +40,12 @@ EVALUATIONS = 20
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class LookupParams(Params):
-    """Parameters and arrays of look-ups; cells = rows x repeats of all tables, in that order.
+    """Parameters and arrays of look-ups, with one cell per table, row and repeat, in this order.
 
     Attributes:
         repeats: (tables * rows,) number of measured repeats of each row, at least 1.
         max_repeats: Number of cells per row.
-        answers: (cells, m + 1 + metrics + H) float64: `rewards`, `costs`, `metrics` (views of it) and raw values of the
+        answers: (cells, m + 1 + metrics + H) float64: `rewards`, `costs`, `metrics` (its views) and raw values of the
             hyperparameters, so that one gather reads all.
         rewards: (cells, m) float64; higher is better.
         costs: (cells,) float64.
@@ -134,18 +134,18 @@ class LookupParams(Params):
 
     @cached_property
     def _partial(self) -> list[str]:
-        """Held-out metrics that are missing for some runs."""
+        """Names of the held-out metrics that are missing for some runs."""
         return [name for name in self.held_out if np.isnan(self.metrics[:, self.table.metric(name)]).any()]
 
     @cached_property
     def _configs(self) -> Callable[[Floats], Info] | None:
-        """Function from raw values to configurations; None if rows have features but no hyperparameters."""
+        """Function from rows of `answers` to configurations; None for tables without hyperparameters."""
         space = self.table.space
         return configs_of(space, self.answers.shape[1] - len(space)) if space else None
 
     @cached_property
     def _statuses(self) -> InfoColumn:
-        """Names of the statuses, in as few bytes as possible: 8 if all runs are ok."""
+        """Names of the statuses, in as few bytes as possible: 8 each if all runs are ok."""
         return STATUS_COLUMN if self.status.any() else STATUS_COLUMN.astype("U2")  # type: ignore[return-value]
 
     def truth(self, table: TableIndex, actions: npt.NDArray[Any]) -> Floats:
@@ -191,7 +191,7 @@ class LookupParams(Params):
         return ("table",)
 
     def choose(self, options: dict[str, Any] | None) -> int | None:
-        """Index of the table that the options of `reset` name; None if they name none.
+        """Return the index of the table that the options of `reset` name; None if they name none.
 
         Raises:
             ValueError: No such table.
@@ -203,7 +203,7 @@ class LookupParams(Params):
 
 @functools.lru_cache(maxsize=64)
 def _prepare(keyed: tuple[ByHash, ...], objective: Objectives, cost: str, held_out: tuple[str, ...]) -> LookupParams:
-    """Parameters with a preliminary budget: one evaluation of every run of the most expensive table."""
+    """Make parameters with a preliminary budget: the cost of every run, once, of the most expensive table."""
     tables = tuple(k.table for k in keyed)
     first = tables[0]
     for t in tables[1:]:

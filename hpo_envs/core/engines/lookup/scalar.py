@@ -1,4 +1,4 @@
-"""One look-up episode: `reset`, `step`, drawn repeats, masks, end by budget, observation; actions on rows or a grid."""
+"""One look-up episode: `reset`, `step`, drawn repeats, masks, termination, observation; actions on rows or a grid."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class RowAnswer:
         cost: Cost in the unit of the environment.
         observation: Template of the observation.
         info: Template of the info.
-        dicts: (name, dict) of the dicts in `info`, which are copied for each step.
+        dicts: Pairs (name, dict) of the dicts in `info`, which are copied for each step.
     """
 
     reward: Any
@@ -36,7 +36,7 @@ class RowAnswer:
 
 
 class LookupEnv(HPOEnv):
-    """One step evaluates one row of a table.
+    """Environment whose steps evaluate one row of a table.
 
     ## Observation Space
     `Box`, float32. With d features (a choice has one 0/1 feature per value) and m objectives:
@@ -149,11 +149,11 @@ class LookupEnv(HPOEnv):
         return observation, reward, terminated, False, info
 
     def _masks(self) -> npt.NDArray[np.bool_]:
-        """(actions,) bool: rows not evaluated in this episode."""
+        """(actions,) bool: True for each configuration that was not evaluated in this episode."""
         return self._mask.astype(bool)
 
     def _index_of(self, action: Any) -> int:
-        """The index of an action of any accepted type."""
+        """Return the index of an action, flattened on a grid; ValueError if the action is outside the space."""
         if self._sizes is None:
             return check_action(action, self._actions)[0]
         index = 0
@@ -165,14 +165,14 @@ class LookupEnv(HPOEnv):
         return self.table.config(int(self.rows[self._index_of(action)]))
 
     def _draw(self, at: int) -> int:
-        """Return the cell of the next repeat of a row and count it; hash(key, row, k) draws repeat k of an episode."""
+        """Return the cell of the next evaluation of a row and count it; hash(key, row, k) draws the k-th repeat."""
         k = self._pulls.get(at, 0)
         self._pulls[at] = k + 1
         bits = draws.mix(draws.mix(self._key, 1 + at), k)
         return at * self.params.max_repeats + draws.below(bits, self.params.repeats.item(at))
 
     def _answer(self, at: int) -> RowAnswer:
-        """Make and cache the answer of a cell."""
+        """Make, cache and return the answer of a cell."""
         p, row = self.params, at // self.params.max_repeats
         rewards, batch = p.answer(np.array([at]))
         info = single(batch, p.tables[row // p.rows], row % p.rows)
