@@ -36,9 +36,9 @@ class TaskBatch(NamedTuple):
     Attributes:
         values: (T, R, L) rewards, higher is better; those of several repeats are averaged.
         costs: (T, R, L) costs of training up to each fidelity, in the unit of the budget.
-        ends: (T, R) index of the fidelity at which a run ends; the last of several repeats.
+        ends: (T, R) index of the fidelity at which a run ends; the latest end of several repeats.
         features: (T, R, D) float32 in [0, 1].
-        rows: (T,) numbers of configurations.
+        rows: (T,) number of configurations of each table.
         budgets: (T,) budget of an episode.
         limits: (T,) steps after which an episode ends whatever its budget.
         paid: (T,) whether a repeated evaluation costs again: True for look-ups.
@@ -57,12 +57,12 @@ class TaskBatch(NamedTuple):
 
 
 class EpisodeState(NamedTuple):
-    """The state of an episode, with room for its first H evaluations.
+    """State of an episode, which records the first H evaluations.
 
     Attributes:
         task: Index of the table.
         reached: (R,) fidelity that each configuration is trained to, plus 1; (0,) where all tables are look-ups.
-        evaluated: (H,) distinct configurations evaluated, ascending, then R.
+        evaluated: (H,) distinct configurations evaluated, in ascending order, padded with R.
         rows: (H,) configuration of each evaluation, in order.
         rewards: (H,) reward of each evaluation.
         paid: (H,) cost of each evaluation.

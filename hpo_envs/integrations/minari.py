@@ -77,7 +77,7 @@ def to_minari(
 
 
 def _references(env_id: str, kwargs: Mapping[str, Any]) -> dict[str, float]:
-    """Mean returns of random search, and of an agent with the best known reward at each step; empty if unknown."""
+    """Return mean returns of random search and of the best known reward at each step, by name; empty if unknown."""
     kwargs = {k: v for k, v in kwargs.items() if k != "max_episode_steps"}
     if is_live(env_id, kwargs):
         return {}

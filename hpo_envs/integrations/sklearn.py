@@ -95,7 +95,7 @@ class TuneSearchCV(BaseSearchCV):  # type: ignore[misc]
             return None
 
     def _scores(self, results: dict[str, Any] | None, count: int) -> list[float]:
-        """Mean test scores of the last `count` candidates; NaN without results."""
+        """Return the mean test scores of the last `count` candidates; NaN without results."""
         if results is None:
             return [np.nan] * count
         metric = f"mean_test_{self.refit}" if isinstance(self.refit, str) else "mean_test_score"
@@ -179,7 +179,7 @@ def _rows(X: Any) -> int:
 
 
 def _part(rows: Any, labels: Any, fraction: float) -> Any:
-    """The first rows of each class up to a fraction, at least two if the class has them."""
+    """Return the first rows of each class up to a fraction, at least two if the class has them."""
     _, classes, counts = np.unique(labels, return_inverse=True, return_counts=True)
     order = np.argsort(classes, kind="stable")
     within = np.empty(len(rows))
@@ -189,7 +189,7 @@ def _part(rows: Any, labels: Any, fraction: float) -> Any:
 
 
 def _ranged(value: Any) -> Any:
-    """A frozen distribution of SciPy as a range; anything else unchanged."""
+    """Convert a frozen distribution of SciPy to a range; return anything else unchanged."""
     name = getattr(getattr(value, "dist", None), "name", "")
     if name not in ("uniform", "loguniform", "reciprocal", "randint"):
         return value

@@ -157,14 +157,14 @@ def to_backend(table: Table, blackbox: Any = None, **settings: Any) -> Any:
 
 
 def _imported() -> tuple[Any, Any]:
-    """The modules of Syne Tune's tabular blackboxes and of its configuration spaces."""
+    """Import and return Syne Tune's modules of tabular blackboxes and of configuration spaces."""
     names = ("syne_tune.blackbox_repository.blackbox_tabular", "syne_tune.config_space")
     blackboxes, spaces = (extra_module(name, "syne_tune", "blackboxes") for name in names)
     return blackboxes, spaces
 
 
 def _evaluations(table: Table, rows: npt.NDArray[np.int64], repeats: npt.NDArray[np.int64]) -> Any:
-    """(configurations, seeds, levels, metrics + 1) float64: metrics and cumulative cost without gaps."""
+    """Return (configurations, seeds, levels, metrics + 1) float64: metrics, then cumulative cost, without NaN."""
     values, cost = table.values[rows, repeats].copy(), np.nan_to_num(table.cost[rows, repeats])
     for level in range(1, values.shape[2]):
         gap = np.isnan(values[:, :, level])

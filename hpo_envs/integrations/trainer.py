@@ -11,7 +11,7 @@ STATE = "trainer_state.json"
 
 
 class Trained:
-    """A function for `tune(..., epochs=E)` that trains a `Trainer` up to a number of evaluations.
+    """Function for `tune(..., epochs=E)` that trains a `Trainer` up to a number of evaluations.
 
     Each evaluation of the `Trainer` (`eval_strategy="epoch"` or `"steps"`) is one fidelity: training stops after it
     with a checkpoint, and all of its metrics are returned. A configuration that the agent promotes continues from that
@@ -62,11 +62,11 @@ class Trained:
 
 
 def _evaluations(state: Any) -> list[dict[str, float]]:
-    """Metrics of each evaluation in a `TrainerState`, in order."""
+    """Return the logged metrics of each evaluation in a `TrainerState`, in order."""
     return [log for log in state.log_history if any(name.startswith("eval_") for name in log)]
 
 
 def _checkpoint(folder: Path) -> Path | None:
-    """The last complete checkpoint in the folder of a `Trainer`; None without one."""
+    """Return the folder of the last complete checkpoint of a `Trainer`; None without one."""
     whole = [path.parent for path in folder.glob(f"checkpoint-*/{STATE}")]
     return max(whole, key=lambda path: int(path.name.rpartition("-")[2]), default=None)

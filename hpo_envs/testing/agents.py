@@ -24,7 +24,7 @@ STAGES: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 BEYOND = 3
-"""Evaluations after the random ones, for agents that are slow anywhere (`Registration.slow`)."""
+"""Evaluations after the random ones, for agents that are slow on every problem (`Registration.slow`)."""
 
 UNTOLD = 5
 """Random evaluations that an agent is assumed to begin with if their number is unknown."""
@@ -53,7 +53,7 @@ class _Subject:
         )  # fmt: skip
 
     def _shorter(self) -> dict[str, Any]:
-        """Budget argument for an agent that is slow anywhere, enough for its model to choose; empty for others."""
+        """Return a `budget` for an agent that is slow on every problem, beyond its random phase; empty for others."""
         if not isinstance(self.agent, str) or "anywhere" not in agents.entry(self.agent).slow:
             return {}
         problem = _problem(self.stage, self.transfer)
@@ -63,7 +63,7 @@ class _Subject:
         return {"budget": min(count * each, problem.budget)}
 
     def make(self, problem: Problem, seed: int, **hyperparameters: Any) -> Agent:
-        """Make the agent for a problem."""
+        """Make the agent for a problem and a seed."""
         if isinstance(self.agent, str):
             return agents.make(self.agent, problem, seed, **hyperparameters)
         return self.agent(problem, seed, **hyperparameters)

@@ -32,7 +32,7 @@ class Subject:
 
 
 def pick(info: dict[str, Any], i: int) -> dict[str, Any]:
-    """The info of environment i in a batched info, without entries that it did not report."""
+    """Return the info of environment i from a batched info, without entries that the environment did not report."""
     reported = (k for k in info if not k.startswith("_") and ("_" + k not in info or info["_" + k][i]))
     return {k: pick(info[k], i) if isinstance(info[k], dict) else info[k][i] for k in reported}
 

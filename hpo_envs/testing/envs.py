@@ -74,7 +74,7 @@ def check_env(
 
 
 def rollout(env: Any, seed: int, steps: int = 10) -> list[Any]:
-    """Results of `reset` and `step`, as one list, for random actions; environment and action space are seeded."""
+    """Seed an environment and its action space; return the results of `reset` and random steps as one flat list."""
     env.action_space.seed(seed)
     trail: list[Any] = list(env.reset(seed=seed))
     for _ in range(steps):

@@ -38,12 +38,12 @@ def check_family(family: Family, *, rules: Iterable[str] | None = None, environm
 
 
 def _playable(family: Family) -> tuple[Spec, ...]:
-    """The ids whose tables are installed; none if they need arguments and the family has no example."""
+    """Return the ids whose tables are installed; none if ids need arguments and the family has no example."""
     return tuple(filter(registry.installed, family.ids)) if family.listed or family.example else ()
 
 
 def section(page: str, heading: str) -> str:
-    """The text below a heading of a page; empty if there is no such heading."""
+    """Return the text below a heading of a page; empty if there is no such heading."""
     match = re.search(rf"## {heading}\n(.*?)(?=\n\s*## |\Z)", page, re.DOTALL)
     return match.group(1) if match else ""
 

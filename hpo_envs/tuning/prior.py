@@ -84,7 +84,7 @@ def bests(given: Any, params: FunctionParams, count: int) -> tuple[list[dict[str
 
 
 def _total(metrics: Mapping[str, Any], params: FunctionParams) -> float:
-    """Sum of the rewards; minus infinity if a reward is missing or not finite."""
+    """Return the sum of the rewards; minus infinity if a reward is missing or not finite."""
     try:
         total = sum(m.sign * float(metrics[m.name]) for m in params.rewarded)
     except (KeyError, TypeError, ValueError):
@@ -95,7 +95,7 @@ def _total(metrics: Mapping[str, Any], params: FunctionParams) -> float:
 def _fitted(config: Mapping[str, Any], points: Points, moved: list[str]) -> dict[str, Any] | None:
     """Clip a configuration to a space; None if no name is shared, a choice is unknown or a value is not a number.
 
-    Missing values and NaN are set to the middle. A text for each clipped value is appended to `moved`.
+    Missing values and NaN are set to the middle of their range. A text for each clipped value is appended to `moved`.
     """
     if not any(h.name in config for h in points.space):
         return None

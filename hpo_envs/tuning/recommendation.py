@@ -102,7 +102,7 @@ def _posterior(points: Points, rows: Any, y: Any, at: Any) -> tuple[Any, Any]:
 
 
 def _kernels(x: Any, z: Any, groups: Any) -> tuple[Any, list[KernelFit]]:
-    """Weights and kernels: the most probable kernel, and others drawn from the Laplace approximation around it."""
+    """Return weights and kernels: the most probable one, and others drawn from the Laplace approximation around it."""
     posteriors, step = Posteriors("matern52", x[None], z[None], NOISY, groups), 1e-3
     fit = KernelFit.estimate("matern52", x, z, NOISY, None, groups)
     centre = np.log(np.append(fit.lengths, fit.noise / fit.amplitude))

@@ -53,7 +53,7 @@ UNSYNCED = 1.0
 
 @dataclass(repr=False)
 class Evaluation:
-    """One evaluation.
+    """One evaluation of a search.
 
     Attributes:
         number: Place in the order in which evaluations began, from 0.
@@ -65,11 +65,11 @@ class Evaluation:
         metrics: All numbers that the function returned.
         spent: Budget used by the evaluation.
         cost: The cost that the function returned, else the seconds it took.
-        seconds: Duration.
+        seconds: Duration in seconds.
         best: Best reward of the configuration so far, if actions have a fidelity; else None.
         error: Traceback or message; empty if there is none.
         started: Start, in seconds since 1970.
-        worker: Host and process id.
+        worker: Host and process id of the worker, `HOST:PID`; empty while running.
         ended: Place in the order in which evaluations ended; -1 while running.
         given: Whether it is a start point, from the user or a source task.
         curve: [step, score] of each report to the trial; empty without reports.
@@ -111,7 +111,7 @@ class Evaluation:
 
     @property
     def whole(self) -> bool:
-        """Whether the evaluation is not a training that ended before its last step; True without reports."""
+        """False for a training with reports that ended before its last step, else True."""
         return self.status != "truncated" or not self.curve
 
     @property
@@ -347,7 +347,7 @@ class SearchRecord:
         self._take(self._journal.records[-1])
 
     def discard(self) -> None:
-        """Delete the record."""
+        """Delete the journal; checkpoints and reports stay."""
         (self.folder / NAME).unlink()
 
     @property
@@ -358,7 +358,7 @@ class SearchRecord:
     def run(self) -> Run | None:
         """Return the search as a run, for scores and reports; None before the first feasible evaluation.
 
-        Failed and infeasible evaluations have the lowest reward of the others, so that they change no incumbent.
+        Failed and infeasible evaluations have the lowest reward of the feasible ones, so that they change no incumbent.
         """
         ended = self.ended
         good = [e.rewards for e in ended if e.feasible and e.rewards is not None]
@@ -418,7 +418,7 @@ def plain(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def points_of(header: Mapping[str, Any]) -> Points:
-    """The search space in a header."""
+    """Return the search space that a header describes."""
     return Points(tuple(Hyperparameter(**{k: decoded(v) for k, v in h.items()}) for h in header["space"]))
 
 

@@ -147,7 +147,7 @@ class Search:
     def _load(
         self, folder: Path, space: Any, function: Any, budget: Any, accept_changed: bool | str, given: dict[str, Any]
     ) -> None:
-        """Create the agent and replay the record."""
+        """Create the agent, open the record, for `accept_changed` perhaps in a subfolder, and replay it."""
         sources = given.get("sources", ())
         if isinstance(sources, str) or not np.iterable(sources):
             raise ValueError(f"sources must be a list of source tasks, got {shown(sources)}")
@@ -234,7 +234,7 @@ class Search:
             yield
 
     def waits(self) -> bool:
-        """Wait while other processes evaluate; return False if none does, or the search stops or is not shared."""
+        """Wait `POLL` seconds if other processes evaluate; return whether they do, False if the search has stopped."""
         if not self._join or self.stuck or time.monotonic() >= self._until:
             return False
         with self._turn():
@@ -254,7 +254,7 @@ class Search:
 
     @property
     def result(self) -> Tuned:
-        """The result so far."""
+        """The result so far, as a `Tuned` with all evaluations that began."""
         evaluations = tuple(dataclasses.replace(e, config=self._config(e)) for e in self._record.evaluations)
         return Tuned(self._record.header, evaluations, None if self._out is None else self._record.folder)
 
@@ -431,7 +431,7 @@ class Search:
         return {} if self._member is None else {"owner": self._member.name}
 
     def _repeated(self) -> int | None:
-        """Number of the evaluation to repeat next; None if there is none."""
+        """Return the number of the evaluation to repeat next; None if there is none or no budget is left."""
         if not self._confirm or self._left() <= 0:
             return None
         return to_confirm(self._record.header, self._record.evaluations, self._confirm)
@@ -531,7 +531,7 @@ class Search:
                 self._best[row] = evaluation.best
 
     def _share(self, evaluation: Evaluation, done: JobResult | None = None) -> float:
-        """Return the budget that an evaluation uses, if not a cost: 1, or its new epochs; their limit while it runs."""
+        """Return the budget that an evaluation uses, unless it is a cost: 1, or new epochs (while it runs, at most)."""
         if self._params.budget_unit != "epochs":
             return 1.0
         if self._params.kind != "fidelity":
@@ -581,5 +581,5 @@ def _duration(name: str, value: Any) -> float | None:
 
 
 def _described(error: object) -> str:
-    """The traceback of an exception, or the text of another error."""
+    """Return the traceback of an exception, or the text of any other error."""
     return "".join(traceback.format_exception(error)) if isinstance(error, BaseException) else str(error)

@@ -113,7 +113,7 @@ def tune(
         **hyperparameters: Arguments of the agent.
 
     Returns:
-        The result: `.best`, `.to_frame()`, `.plot()`.
+        The result, with `.best`, `.to_frame()` and `.plot()`.
 
     Raises:
         ValueError: An argument is invalid, the agent does not support the problem, the folder holds another search or
@@ -284,7 +284,7 @@ class _Progress:
         return ", ".join(f"{name} {evaluation.metrics[name]:.5g}" for name in self._record.header["objectives"])
 
     def _line(self, evaluation: Evaluation) -> str:
-        """Progress line of an evaluation, with the incumbent's score."""
+        """Return the progress line of an evaluation, with the incumbent's score if another evaluation is better."""
         best = self._record.best
         came = cause(evaluation.error) if evaluation.rewards is None else self._metrics(evaluation)
         said = [f"{self._record.spent:g}/{self._record.header['budget']:g} {evaluation.status}: {came}"]

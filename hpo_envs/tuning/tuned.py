@@ -75,7 +75,7 @@ class Tuned:
 
     @property
     def best_score(self) -> float:
-        """Objective of the best evaluation, in the function's own units."""
+        """Objective of the best evaluation, in the function's own units; raises as `best` does."""
         return self.best.metrics[self.header["objectives"][0]]
 
     @functools.cached_property
@@ -110,7 +110,7 @@ class Tuned:
 
     @functools.cached_property
     def stored(self) -> tuple[Points, npt.NDArray[np.float64]]:
-        """The search space, and (successes, d) stored numbers of the successful configurations, 0 where inactive."""
+        """The search space, and (successes, d) raw values of the successful configurations, 0 where inactive."""
         points = points_of(self.header)
         rows = [points.row(e.config) for e in self.successes]
         return points, np.array(rows).reshape(-1, len(points.space))

@@ -92,12 +92,12 @@ class ObservedCandidates(Rule):
         return shown
 
     def actions(self, given: Any) -> tuple[npt.NDArray[np.int64], dict[str, npt.NDArray[Any]]]:
-        """Return the environment's actions for indices of candidates; those of padding restart from the first."""
+        """Return the environment's (n,) actions for indices of candidates, where padding wraps around, and no info."""
         self._chosen = check_ints(given, (len(self._each),), self.size) % self._set.valid.sum(axis=1)
         return self._chosen if self._sampled else self._picked[self._each, self._chosen], {}
 
     def masking(self) -> Change:
-        """Return a function that returns the mask of unevaluated candidates."""
+        """Return a function that returns the (n, candidates) mask of unevaluated candidates, whatever its argument."""
         free = self._set.free.copy()
         return lambda mask: free.astype(mask.dtype)
 

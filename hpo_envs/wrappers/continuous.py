@@ -1,4 +1,4 @@
-"""Points of a box as actions: the nearest row is evaluated."""
+"""`ContinuousAction`: points of a box as actions; the nearest row is evaluated."""
 
 from typing import Any
 
@@ -51,7 +51,7 @@ class ContinuousAction(ScalarForm):
 
     Raises:
         ValueError: The environment does not have a row with features per action, its episodes shuffle or subsample the
-            rows, or an action is not d numbers without NaN.
+            rows, or an action does not consist of d numbers or contains NaN.
     """
 
     rule_class = NearestFeatures

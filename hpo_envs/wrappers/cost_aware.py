@@ -9,7 +9,7 @@ from hpo_envs.wrappers.forms import Flags, RewardRule, ScalarForm
 
 
 class CostAware(RewardRule):
-    """Rule of `CostAwareReward`."""
+    """Rule of `CostAwareReward`: the reward minus price times cost; 0 without an evaluation."""
 
     def __init__(self, env: Any, n: int, price: float) -> None:
         if not (np.isfinite(price) and price >= 0):

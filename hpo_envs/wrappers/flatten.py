@@ -22,12 +22,12 @@ class Flat(Rule):
         self.action_space = Discrete(self._count)
 
     def actions(self, given: Any) -> tuple[npt.NDArray[np.int64], dict[str, npt.NDArray[Any]]]:
-        """Return the (n, parts) parts of each action."""
+        """Return the (n, parts) actions of the environment for (n,) indices of combinations, and no info."""
         checked = check_ints(given, (self._n,), self._count)
         return np.stack(np.unravel_index(checked, self._sizes), axis=-1).astype(np.int64), {}
 
     def masking(self) -> Change:
-        """Return a function that returns masks of combinations: one is useful if all of its parts are."""
+        """Return a function from masks of parts to masks of combinations: a combination needs useful parts only."""
         return self._combined
 
     def _combined(self, masks: npt.NDArray[Any]) -> npt.NDArray[Any]:

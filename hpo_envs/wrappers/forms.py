@@ -1,4 +1,4 @@
-"""Both forms of every wrapper, made from one rule on the arrays of n episodes (scalar form: n = 1).
+"""Scalar and vectorized forms of wrappers, made from one rule on the arrays of n episodes (scalar form: n = 1).
 
 The vectorized form follows the environment's autoreset mode: an episode starts with fresh state, whether it begins in
 the step that ended the previous one (SAME_STEP) or in the next step (NEXT_STEP).
@@ -27,12 +27,12 @@ Change = Callable[[npt.NDArray[Any]], npt.NDArray[Any]]
 
 
 class Rule:
-    """Base class of rules: the changes that a wrapper makes; by default none.
+    """Base class of rules, which define what a wrapper changes; by default nothing.
 
     Methods get some of the n episodes by their indices, or all of them by `ALL`.
 
     Args:
-        env: The environment, of either form.
+        env: The environment, scalar or vectorized.
         n: Number of episodes.
 
     Attributes:
@@ -62,7 +62,7 @@ class Rule:
         """Start fresh episodes at `index` on the tables named in `tables` (None: unknown)."""
 
     def observe(self, observation: npt.NDArray[Any], index: EpisodeIndices, fresh: bool) -> Any:
-        """Add observations of the episodes at `index`, their first if `fresh`; return those of the whole batch."""
+        """Process observations of the episodes at `index`, the first if `fresh`; return those of all n episodes."""
         return observation
 
 
@@ -277,7 +277,7 @@ def vectorized(scalar: type[ScalarForm]) -> type[VectorForm]:
 
 
 def _signature(rule: type[Rule]) -> inspect.Signature:
-    """Signature of a wrapper: the arguments of its rule, without the number of episodes."""
+    """Return the signature of a wrapper: the arguments of its rule, without the number of episodes."""
     signature = inspect.signature(rule)
     return signature.replace(parameters=[p for p in signature.parameters.values() if p.name != "n"])
 

@@ -10,7 +10,7 @@ from hpo_envs.wrappers.forms import EpisodeIndices, Flags, RewardRule, ScalarFor
 
 
 class Improvement(RewardRule):
-    """Rule of `ImprovementReward`."""
+    """Rule of `ImprovementReward`: gain over the best reward so far, at least 0; 0 without an evaluation."""
 
     def __init__(self, env: Any, n: int, baseline: float | None = None) -> None:
         self.baseline = np.nan if baseline is None else float(baseline)
@@ -34,7 +34,7 @@ class ImprovementReward(ScalarForm):
 
     Args:
         env: An environment with one objective.
-        baseline: Reward that the first evaluation is compared with; None: its own, so that its gain is 0.
+        baseline: Reward that the first evaluation is compared with; None: its own reward, so that the first gain is 0.
     """
 
     rule_class = Improvement

@@ -1,4 +1,4 @@
-"""Default wrappers for training policies."""
+"""`for_training`: default wrappers for training policies."""
 
 from typing import Any
 

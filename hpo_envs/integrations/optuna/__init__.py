@@ -1,1 +1,1 @@
-"""Optuna: agents as its samplers, and runs as its studies. Needs the extra `optuna`."""
+"""Interface to Optuna: agents as samplers, and runs as studies. Needs the extra `optuna`."""

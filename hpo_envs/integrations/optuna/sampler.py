@@ -25,7 +25,7 @@ LISTED = 1000
 
 
 class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defined]
-    """A sampler that uses an agent of this suite.
+    """Optuna sampler that uses an agent of this suite.
 
     Agents for featured rows choose among a finite set of candidates: the whole grid if it has at most `candidates`
     points, else at most as many seeded quasi-random points of the search space. Features are scaled to [0, 1], a choice
@@ -117,7 +117,7 @@ class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defin
         return self._independent.sample_independent(study, trial, param_name, param_distribution)
 
     def sample_relative(self, study: Any, trial: Any, search_space: dict[str, Any]) -> dict[str, Any]:
-        """Return the parameters of the agent's next point, or of a random one if it is done or no candidate is left."""
+        """Return the agent's next point, a random one if it is done or all candidates are used; empty without space."""
         self.before_trial(study, trial)
         space = {name: d for name, d in search_space.items() if not d.single()}
         if not space:
@@ -134,7 +134,7 @@ class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defin
         return {name: _value(d, v) for (name, d), v in zip(space.items(), point.tolist(), strict=True)}
 
     def _begin(self, space: dict[str, Any], study: Any) -> None:
-        """Draw candidates and create the agent."""
+        """Draw candidates and create the agent for a new search space."""
         self._space, self._points = space, Points(tuple(_hyperparameter(n, d) for n, d in space.items()))
         seed, objectives = int(self._rng.integers(2**31)), len(study.directions)
         self._raw = self._points.candidates(self._count, seed) if self._finite else np.empty((0, len(space)))
@@ -157,7 +157,7 @@ class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defin
         return np.array(self._raw[int(action)])
 
     def _random(self) -> Any:
-        """A random action, an unused one if any are left."""
+        """Return a random action; among candidates, an unused one if any is left."""
         if not self._finite:
             return self._rng.random(len(self._points.space))
         free = np.flatnonzero(~self._used)
@@ -185,7 +185,7 @@ class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defin
             self._tell(action, rewards.get(number, worst), failed)
 
     def _action_of(self, params: dict[str, Any]) -> Any:
-        """The action nearest to the parameters of a trial, marked as used; missing parameters are ignored."""
+        """Return the action nearest to a trial's parameters, ignoring missing ones; mark a candidate as used."""
         assert self._space is not None
         known = np.array([name in params for name in self._space])
         raw = [d.to_internal_repr(params[n]) if n in params else 0.0 for n, d in self._space.items()]
@@ -213,7 +213,7 @@ def _breaks(trial: Any) -> bool:
 
 
 def _hull(one: Any, other: Any) -> Any:
-    """The union of two ranges of a parameter; of two other distributions, the second."""
+    """Return the union of two ranges of equal scale and step; of other distributions, the second."""
     alike = type(one) is type(other) and hasattr(one, "low") and (one.log, one.step) == (other.log, other.step)
     if one == other or not alike:
         return other
@@ -221,7 +221,7 @@ def _hull(one: Any, other: Any) -> Any:
 
 
 def _hyperparameter(name: str, d: Any) -> Hyperparameter:
-    """A distribution as a hyperparameter of Optuna's stored values: choices are indices."""
+    """Convert a distribution to a hyperparameter of Optuna's stored values, in which choices are indices."""
     if hasattr(d, "choices"):
         return Hyperparameter(name, "categorical", 0.0, len(d.choices) - 1.0, values=tuple(range(len(d.choices))))
     kind: Any = "int" if isinstance(d.low, int) else "float"

@@ -64,7 +64,7 @@ def _distribution(optuna: Any, name: str, values: list[Any], table: Table | None
 
 
 def _plain(value: Any) -> Any:
-    """A value as a Python type; NaN as None."""
+    """Convert a value to a Python type; NaN becomes None."""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, np.ndarray):

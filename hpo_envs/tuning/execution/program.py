@@ -48,8 +48,8 @@ class Program:
         options: The arguments, by name.
 
     Raises:
-        ValueError: The program does not exist, the pattern is invalid or has no group, the limit is none, or both a
-            file and a pattern are given.
+        ValueError: The program does not exist, the pattern is invalid or has no group, the memory limit is invalid, or
+            both a file and a pattern are given.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class Program:
         """Return the digest of each file of at most `LARGEST` bytes among the arguments, such as the script, by name.
 
         Raises:
-            ValueError: Braces hold no name of a hyperparameter: their argument would be left out.
+            ValueError: A name in braces is neither a hyperparameter nor `trial`.
         """
         known = [*hyperparameters, "trial"]
         for name in (name for text in (*self._arguments, self._file or "") for name in _names(text)):
@@ -134,7 +134,7 @@ class Program:
             process.wait()
 
     def _limit(self) -> None:
-        """Limit the memory of the new process, and let it end with its parent."""
+        """Limit the memory of the new process and, on Linux, let it end with its parent."""
         import resource
 
         if self._memory is not None:

@@ -1,4 +1,4 @@
-"""Logging of each evaluation as a run of MLflow or Weights & Biases, with their own clients."""
+"""Logging of evaluations as runs of MLflow or Weights & Biases, by the clients of these packages."""
 
 import math
 from collections.abc import Callable
@@ -50,7 +50,7 @@ def tracker_of(name: str) -> Callable[[str, Evaluation], None]:
 
 
 def _logged(evaluation: Evaluation) -> list[tuple[int, dict[str, float]]]:
-    """(step, metrics) in the order of steps: the reports, then the returned metrics, cost and seconds, if finite."""
+    """Return (step, metrics) pairs: each report, then, one step later, returned metrics, cost and seconds if finite."""
     reports = [(int(step), {"report": float(score)}) for step, score in evaluation.curve]
     last = reports[-1][0] + 1 if reports else 0
     numbers = {**evaluation.metrics, "cost": evaluation.cost, "seconds": evaluation.seconds}

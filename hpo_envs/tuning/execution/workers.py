@@ -28,7 +28,7 @@ GUARD = "programs that tune with processes must keep to `if __name__ == '__main_
 KINDS = ("auto", "serial", "processes", "threads")
 
 PAUSED = 32
-"""Largest number of paused trainings of a worker; of more, the one paused longest is dropped, and later restarted."""
+"""Largest number of paused trainings of a worker; beyond it, the one paused longest is dropped and must restart."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Job:
     Attributes:
         number: Number of the evaluation.
         function: The function to call.
-        form: Its form, see `calls.form_of`.
+        form: Form of the function, see `calls.form_of`.
         config: Natural values of the active hyperparameters.
         objectives: Names of the metrics that the function must return.
         seconds: Time limit; None: no limit.
@@ -71,7 +71,7 @@ class JobResult:
         number: Number of the evaluation.
         outcomes: (epoch, outcome) of each score; the epoch is 0 for functions that do not train by epochs.
         started: Start of the evaluation, in seconds since 1970.
-        worker: Host and process id.
+        worker: Host and process id of the worker, `HOST:PID`.
         curve: (step, score) of each report.
         stopped: Whether the training was stopped early.
         forecast: Final score predicted at the trial's last check; None without one.

@@ -1,1 +1,1 @@
-"""Pages of a search, as a file and while it is running."""
+"""HTML page of a search, as a file or served live while the search runs."""

@@ -1,4 +1,4 @@
-"""Page of a search: best configuration, importance, evaluations, failures; its plots are those of `plots`."""
+"""Page of a search: best configuration, importance, evaluations, failures, and the plots of `plots`."""
 
 import json
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from hpo_envs.tuning.record import Evaluation, by
 from hpo_envs.tuning.trial import read_curve
 
 FEWEST, MOST = 8, 256
-"""Fewest successes for an estimate of importance, and most that it uses; of more, a random sample."""
+"""Fewest and most successes for an estimate of importance; of more successes, it uses a random sample."""
 
 
 def render(tuned: Any) -> str:
@@ -58,7 +58,7 @@ def _time(tuned: Any) -> str:
 
 
 def _answer(tuned: Any) -> str:
-    """The best configuration, ready to copy, and best predicted mean; with several objectives, the Pareto front."""
+    """Return the section of the best configuration and predicted mean or, for several objectives, the Pareto front."""
     names = tuned.header["objectives"]
     if len(names) > 1:
         cells = [
@@ -90,7 +90,7 @@ def _answer(tuned: Any) -> str:
 
 
 def _importance(tuned: Any) -> str:
-    """Importance of hyperparameters as fractions of the variance, with intervals; a note with too few scores."""
+    """Return the section of importances, as fractions of variance with intervals; a note if scores are too few."""
     title, (configs, scores, axes) = "What mattered", tuned.configurations()
     if len(scores) < FEWEST or np.ptp(scores) == 0.0:
         return _section("importance", title, f"<p>It takes {FEWEST} successes with different scores to say.</p>")
@@ -150,7 +150,7 @@ def _status(e: Evaluation) -> str:
 
 
 def _running(tuned: Any) -> str:
-    """Evaluations in progress, with the last report of each."""
+    """Return the section of the evaluations in progress, with the last report of each."""
     names, rows = [h["name"] for h in tuned.header["space"]], []
     for e in (e for e in tuned if e.ended < 0):
         file = Path(tuned.folder or "") / "reports" / str(e.number)

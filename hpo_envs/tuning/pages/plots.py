@@ -140,7 +140,7 @@ def _series(
 
 
 def _predicted(tuned: Any) -> Any:
-    """The recommendation, if a model gave it an interval; else None."""
+    """Return the recommendation if it has an interval, that is for one objective and a fitted model; else None."""
     if len(tuned.header["objectives"]) > 1 or not tuned.pareto or np.isnan(tuned.recommended.low):
         return None
     return tuned.recommended
@@ -170,7 +170,7 @@ def _trainings(tuned: Any, drawn: Drawn) -> str:
 
 
 def _shown(values: Sequence[float], goal: str) -> list[float]:
-    """Clip outliers at the bad end of scores, which would compress the others."""
+    """Return scores with outliers at the bad end clipped, because these would compress the axis of the others."""
     sign = 1.0 if goal == "max" else -1.0
     scores = sign * np.array(values)
     best, middle = float(scores.max()), float(np.median(scores))
