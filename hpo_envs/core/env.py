@@ -127,7 +127,7 @@ class HPOEnv(HasParams, gym.Env[Any, Any]):
         return self.params.view.rows(self._key, len(self.table))
 
     def config(self, action: Any) -> dict[str, Any]:
-        """The configuration that an action evaluates in this episode: natural values as Python types, for JSON.
+        """Return the configuration that an action evaluates in this episode: natural values as Python types, for JSON.
 
         The numbers in `info["config"]` are NumPy's, which wrappers turn into tensors. Empty if actions set no
         hyperparameters.

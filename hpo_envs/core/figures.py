@@ -29,7 +29,7 @@ GAP = 0.06
 
 
 def pixels(record: Any) -> npt.NDArray[np.uint8]:
-    """(480, 640, 3) uint8 picture of the episode so far; ModuleNotFoundError without matplotlib."""
+    """Return a (480, 640, 3) uint8 picture of the episode so far; ModuleNotFoundError without matplotlib."""
     agg = extra_module("matplotlib.backends.backend_agg", "plots", "pictures")
     from matplotlib.figure import Figure
 
@@ -67,7 +67,7 @@ def paint(record: Any, figure: Any) -> None:
 
 
 def _best_known(env: Any) -> float | None:
-    """Best known first objective, in native units: the user's, or the best of the episode's rows; None if unknown.
+    """Return the best known first objective in native units, given by the user or from the episode's rows, or None.
 
     With repeats it is the value of the best single run, which no evaluation exceeds; for arms it is the best mean
     of the table.
@@ -89,7 +89,7 @@ def _best_known(env: Any) -> float | None:
 
 
 def _sentence(record: Any, known: float | None) -> str:
-    """Title of the picture: the budget used and the best value, trade-offs (two objectives) or the leader (arms)."""
+    """Return the title: the budget used and the best value, trade-offs (two objectives) or the leader (arms)."""
     env, unit = record.env, record.env.params.budget_unit
     spent, budget = (f"{v:,.0f}" if v >= 100 else f"{v:g}" for v in (record.spent, env.budget))
     if not record.entries:
@@ -188,7 +188,7 @@ def _label(axes: Any, labels: list[tuple[float, str, str]]) -> None:
 
 
 def _means(record: Any) -> npt.NDArray[np.float64]:
-    """(entries,) highest mean reward of any arm pulled so far, after each recorded step."""
+    """Return the (entries,) highest mean reward of any arm pulled so far, after each recorded step."""
     total, count = np.zeros((2, len(record.env.rows)))
     best = []
     for e in record.entries:
@@ -215,7 +215,7 @@ def _front(record: Any, axes: Any) -> None:
 
 
 def _found(record: Any) -> Any:
-    """(k, 2) values of the Pareto front found so far, sorted by the first objective."""
+    """Return the (k, 2) native values of the Pareto front found so far, sorted by the first objective."""
     points, native = (np.array([e[key] for e in record.entries]) for key in ("rewards", "values"))
     better, as_good = (f(points[None], points[:, None]) for f in (np.greater, np.greater_equal))
     front = native[~(as_good.all(axis=2) & better.any(axis=2)).any(axis=1)]

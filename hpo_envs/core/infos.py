@@ -30,7 +30,7 @@ class MaskedInfo(Info):
 
     @classmethod
     def of(cls, info: Info, make: Callable[[], npt.NDArray[Any]], reported: npt.NDArray[np.bool_]) -> MaskedInfo:
-        """An info with a mask that is computed when it is read.
+        """Return an info whose mask is computed when it is first read.
 
         Args:
             info: All other entries.
@@ -43,7 +43,7 @@ class MaskedInfo(Info):
         return masked
 
     def __getitem__(self, key: str) -> Any:
-        """The value of a key; that of `action_mask` is computed on the first read."""
+        """Return the value of a key; on the first read, compute and store that of `action_mask`."""
         value = dict.__getitem__(self, key)  # a third faster than by `super()`, and every reading comes here
         if value is None and key == "action_mask":
             value = self.make().view(np.int8)
@@ -93,7 +93,7 @@ def change_mask(info: Info, change: Callable[[npt.NDArray[Any]], npt.NDArray[Any
 
 
 def numeric(values: Mapping[str, Any]) -> Info:
-    """A copy of an info, or of a dict in one, with Python numbers converted to NumPy's."""
+    """Return a copy of an info, or of a dict in an info, with Python numbers converted to NumPy's."""
     return {k: make(v) if (make := _NUMPYS.get(type(v))) else v for k, v in values.items()}
 
 
@@ -123,7 +123,7 @@ def of_one(info: Info, i: int, names: Iterable[str]) -> Info:
 
 
 def entry(value: Any, i: int = 0) -> Any:
-    """Entry i of a nested batched value, without `_key` masks and the keys that environment i did not report."""
+    """Return entry i of a nested batched value, without `_key` masks and keys that environment i did not report."""
     if not isinstance(value, dict):
         return value[i]
     return {k: entry(v, i) for k, v in value.items() if k[0] != "_" and ("_" + k not in value or value["_" + k][i])}
@@ -162,7 +162,7 @@ def blank(value: Any, index: npt.NDArray[np.intp]) -> None:
 
 
 def nothing(value: npt.NDArray[Any]) -> Any:
-    """Value of missing entries in an info array: None for objects, an empty text for texts, else 0."""
+    """Return the value of missing entries in an info array: None for objects, an empty text for texts, else 0."""
     return {"O": None, "U": ""}.get(value.dtype.kind, 0)
 
 
@@ -174,7 +174,7 @@ class InfoColumn(np.ndarray):
     """
 
     def numbers(self) -> npt.NDArray[Any]:
-        """(n,) int64 hashes of texts, 0 for an empty or missing one; or (n, ...) arrays, zeros for a missing one."""
+        """Return (n,) int64 hashes of texts, 0 if empty or missing; or (n, ...) stacked arrays, zeros if missing."""
         values = self.tolist()
         first = next((v for v in values if isinstance(v, np.ndarray)), None)
         if first is not None:

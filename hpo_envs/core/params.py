@@ -166,7 +166,7 @@ class Params:
         raise ValueError(f"action_of: actions in {self.action_space} do not set hyperparameters")
 
     def truth(self, table: TableIndex, actions: npt.NDArray[Any]) -> Floats | None:
-        """(k,) or (k, m) mean reward of actions over all repeats; None if unknown.
+        """Return the mean reward of actions over all repeats, (k,) or (k, m); None if unknown.
 
         Args:
             table: Index in `tables`, one for all actions or (k,) one for each.
@@ -177,7 +177,7 @@ class Params:
     def repeats_of(
         self, keys: npt.NDArray[np.uint64], table: TableIndex, actions: npt.NDArray[Any]
     ) -> dict[str, npt.NDArray[np.int64]]:
-        """(k,) indices `row`, `level` and `repeat` in the table of each evaluation; empty if no recorded run is read.
+        """Return (k,) table indices `row`, `level` and `repeat` of evaluations; empty if no recorded run is read.
 
         Args:
             keys: (k,) key of the episode of each evaluation.
@@ -237,7 +237,7 @@ def alike(spaces: Sequence[tuple[Hyperparameter, ...]]) -> tuple[dict[str, Any],
 
 
 def occurrences(values: npt.NDArray[np.int64], keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
-    """(k,) number of earlier occurrences of each value with the same key."""
+    """Return the (k,) number of earlier occurrences of each value with the same key."""
     order = np.lexsort((values, keys))
     same = (values[order][1:] == values[order][:-1]) & (keys[order][1:] == keys[order][:-1])
     starts = np.maximum.accumulate(np.where(np.append(False, same), 0, np.arange(len(values))))
@@ -649,7 +649,7 @@ def rewarded(objective: Objectives, metrics: tuple[Metric, ...]) -> tuple[Metric
 
 
 def bounds_of(metrics: tuple[Metric, ...]) -> Floats:
-    """(m, 2) lowest and highest reward of each metric: its bounds, negated where lower is better."""
+    """Return the (m, 2) lowest and highest reward of each metric: its bounds, negated where lower is better."""
     bounds = np.sort(np.array([[m.sign * m.low, m.sign * m.high] for m in metrics]), axis=1)
     bounds.setflags(write=False)
     return bounds

@@ -24,7 +24,7 @@ class Watch:
 
     Args:
         env: The environment; of a vectorized one the first episodes are shown, at most `SHOWN`.
-        mode: One of its `render_modes`.
+        mode: One of the environment's `render_modes`.
 
     Raises:
         ValueError: The environment has no such mode.

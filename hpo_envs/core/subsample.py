@@ -53,16 +53,16 @@ class View:
         return not self.shuffle and self.subsample == 1.0
 
     def size(self, rows: int) -> int:
-        """Number of rows of an episode on a table with `rows` rows."""
+        """Return the number of rows that an episode has on a table with `rows` rows, at least 1."""
         return max(1, round(self.subsample * rows))
 
     def rows(self, key: int, rows: int) -> Rows:
-        """(size,) the table row of each action in the episode with this key."""
+        """Return the (size,) table row of each action in the episode with this key."""
         out: Rows = self.rows_many(np.array([key], np.uint64), rows)[0]
         return out
 
     def rows_many(self, keys: draws.Keys, rows: int) -> Rows:
-        """(k, size) the table row of each action in the k episodes with these keys; may be read-only."""
+        """Return the (k, size) table row of each action in the k episodes with these keys; may be read-only."""
         if self.whole:
             return np.broadcast_to(np.arange(rows), (len(keys), rows))
         if len(keys) * rows > KEPT:

@@ -37,7 +37,7 @@ class RunHistory:
         table: Name of the table.
         seed: Seed of the run.
         budget: Budget of the episode.
-        features: (k, d) float32 of the candidates of the episode, in [0, 1].
+        features: (k, d) float32 features in [0, 1] of the candidates of the episode.
         actions: (T,) index of the candidate of each evaluation.
         rewards: (T,) float64, higher is better.
         costs: (T,) float64, in the unit of the budget.

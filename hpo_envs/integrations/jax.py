@@ -37,7 +37,7 @@ class TaskBatch(NamedTuple):
         values: (T, R, L) rewards, higher is better; those of several repeats are averaged.
         costs: (T, R, L) costs of training up to each fidelity, in the unit of the budget.
         ends: (T, R) index of the fidelity at which a run ends; the latest end of several repeats.
-        features: (T, R, D) float32 in [0, 1].
+        features: (T, R, D) float32 features of the configurations, in [0, 1].
         rows: (T,) number of configurations of each table.
         budgets: (T,) budget of an episode.
         limits: (T,) steps after which an episode ends whatever its budget.
@@ -175,7 +175,7 @@ def step(
 
 
 def free(batch: TaskBatch, state: EpisodeState) -> Array:
-    """(R,) bool mask of the configurations of the table that the episode has not evaluated."""
+    """Return the (R,) bool mask of the table's configurations that the episode has not evaluated, False for padding."""
     rows = jnp.arange(batch.values.shape[1])
     found: Array = (rows < batch.rows[state.task]) & ~(rows[:, None] == state.evaluated).any(axis=1)
     return found

@@ -39,7 +39,7 @@ class Recommendation:
         mean: Posterior mean of a Gaussian process, or the mean of the scores if there are fewer than three
             configurations or all scores are equal; NaN for several objectives.
         low: Lower end of the 95 % interval of the mean; NaN without a Gaussian process.
-        high: Upper end of the interval.
+        high: Upper end of the interval; NaN like `low`.
         count: Number of evaluations of the configuration.
     """
 

@@ -69,11 +69,11 @@ class Evaluation:
         best: Best reward of the configuration so far, if actions have a fidelity; else None.
         error: Traceback or message; empty if there is none.
         started: Start, in seconds since 1970.
-        worker: Host and process id of the worker, `HOST:PID`; empty while running.
+        worker: Host and process id of the worker, `HOST:PID`; empty while running or if the worker died.
         ended: Place in the order in which evaluations ended; -1 while running.
         given: Whether it is a start point, from the user or a source task.
         curve: [step, score] of each report to the trial; empty without reports.
-        forecast: Predicted final score of a training that was stopped early.
+        forecast: Predicted final score of a training that was stopped early; else None.
         owner: Name of the process that evaluates it, if several share the search; else empty.
         repeats: Number of the evaluation that this one repeats to confirm its score; -1: none.
         violations: Signed violation of each constraint, positive where it is violated; empty without a score.

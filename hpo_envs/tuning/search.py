@@ -234,7 +234,7 @@ class Search:
             yield
 
     def waits(self) -> bool:
-        """Wait `POLL` seconds if other processes evaluate; return whether they do, False if the search has stopped."""
+        """Wait `POLL` seconds if processes of a shared search evaluate; return whether they do, False if it stopped."""
         if not self._join or self.stuck or time.monotonic() >= self._until:
             return False
         with self._turn():
@@ -531,7 +531,7 @@ class Search:
                 self._best[row] = evaluation.best
 
     def _share(self, evaluation: Evaluation, done: JobResult | None = None) -> float:
-        """Return the budget that an evaluation uses, unless it is a cost: 1, or new epochs (while it runs, at most)."""
+        """Return the budget that an evaluation uses, unless it is a cost: 1, or new epochs (at most, while it runs)."""
         if self._params.budget_unit != "epochs":
             return 1.0
         if self._params.kind != "fidelity":

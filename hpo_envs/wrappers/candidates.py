@@ -97,7 +97,7 @@ class ObservedCandidates(Rule):
         return self._chosen if self._sampled else self._picked[self._each, self._chosen], {}
 
     def masking(self) -> Change:
-        """Return a function that returns the (n, candidates) mask of unevaluated candidates, whatever its argument."""
+        """Return a function that returns the (n, candidates) mask of unevaluated candidates in its argument's dtype."""
         free = self._set.free.copy()
         return lambda mask: free.astype(mask.dtype)
 

@@ -27,7 +27,7 @@ class Flat(Rule):
         return np.stack(np.unravel_index(checked, self._sizes), axis=-1).astype(np.int64), {}
 
     def masking(self) -> Change:
-        """Return a function from masks of parts to masks of combinations: a combination needs useful parts only."""
+        """Return a function from masks of parts to masks of combinations, useful where all of their parts are."""
         return self._combined
 
     def _combined(self, masks: npt.NDArray[Any]) -> npt.NDArray[Any]:

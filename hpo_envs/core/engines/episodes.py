@@ -123,7 +123,7 @@ class EpisodeEnv(HPOEnv):
         return self._run.first(), self._with_mask(provenance_info(self.tables))
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, Info]:
-        """Perform an action.
+        """Perform one action of the episode, see `Episode.step`.
 
         Raises:
             ValueError: The action is not valid.

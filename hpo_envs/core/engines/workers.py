@@ -37,7 +37,7 @@ class Workers:
         return len(self._jobs) < self.count
 
     def free(self, row: int) -> float:
-        """Earliest time at which a row can be trained further: now, or after its pending trainings."""
+        """Return the earliest time at which a row can be trained further: now, or after its pending trainings."""
         return max([self.clock, *(finish for finish, _, job in self._jobs if job[0] == row)])
 
     def submit(self, job: tuple[Any, ...], start: float, duration: float) -> None:
@@ -79,7 +79,7 @@ class VectorWorkers:
         return np.asarray(np.isfinite(self._finish).any(axis=1))
 
     def free(self, i: npt.NDArray[np.intp], rows: Ints) -> Floats:
-        """(k,) earliest times at which (k,) rows can be trained further in the episodes at `i`."""
+        """Return the (k,) earliest times at which (k,) rows can be trained further in the k episodes at `i`."""
         finish = self._finish[i]
         same = np.isfinite(finish) & (self._jobs[i, :, 0] == rows[:, None])
         return np.asarray(np.maximum(self.clock[i], np.where(same, finish, 0.0).max(axis=1)))

@@ -117,7 +117,7 @@ class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defin
         return self._independent.sample_independent(study, trial, param_name, param_distribution)
 
     def sample_relative(self, study: Any, trial: Any, search_space: dict[str, Any]) -> dict[str, Any]:
-        """Return the agent's next point, a random one if it is done or all candidates are used; empty without space."""
+        """Return the agent's next point, or a random one if none is left to suggest; empty if no parameter varies."""
         self.before_trial(study, trial)
         space = {name: d for name, d in search_space.items() if not d.single()}
         if not space:

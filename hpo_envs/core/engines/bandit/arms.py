@@ -19,7 +19,7 @@ class Arms(abc.ABC):
     Attributes:
         names: Names of the metrics drawn.
         arms: Number of arms.
-        evaluations: Evaluations per arm in the budget of a `budget=None` episode.
+        evaluations: Evaluations per arm that the budget of an episode with `budget=None` covers.
         means: (arms, metrics) true means of the metrics.
     """
 
@@ -114,7 +114,7 @@ class MeasuredArms(Arms):
         return self._columns[self._drawn(keys, arms, k)]
 
     def _drawn(self, keys: draws.Keys, arms: Ints, k: Ints) -> Ints:
-        """(n,) index in `columns` of the repeat that each pull reads."""
+        """Return the (n,) index in `columns` of the repeat that each pull reads."""
         streams = draws.mix_many(keys, np.zeros_like(arms) if self.shared else 1 + arms)
         if self.replacement:
             return draws.below_many(draws.mix_many(streams, k), self.evaluations)
@@ -122,7 +122,7 @@ class MeasuredArms(Arms):
         return self._nth(draws.mix_many(streams, sweep), place)
 
     def _nth(self, keys: draws.Keys, place: Ints) -> Ints:
-        """(n,) index of the column at `place` in the random order of a key, sorted by hash(key, column)."""
+        """Return the (n,) column at `place` in the random order of each key, sorted by hash(key, column)."""
         few, each = np.unique(keys, return_inverse=True)  # an order is the most expensive part of a pull
         orders = draws.mix_many(few[:, None], np.arange(self.evaluations)).argsort(axis=1, kind="stable")
         return orders[each, place]

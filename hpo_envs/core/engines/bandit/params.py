@@ -125,7 +125,7 @@ def _only(task: str, **given: tuple[Any, Any]) -> None:
 
 
 def _columns(table: Table, fix_split: int | None, fix_seed: int | None) -> npt.NDArray[np.int64]:
-    """Indices of the repeats that may be drawn: all, or those of a fixed split, seed or both."""
+    """Return the indices of the repeats that may be drawn: all, or those of a fixed split, seed or both."""
     columns = np.arange(table.repeats)
     if fix_split is None and fix_seed is None:
         return columns

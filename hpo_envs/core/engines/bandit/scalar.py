@@ -116,7 +116,7 @@ class BanditEnv(HPOEnv):
         return done, numeric({"finished": True, "action": done, "clock": workers.clock})
 
     def _masks(self) -> npt.NDArray[np.bool_]:
-        """(arms,) bool, all True: every pull is useful."""
+        """Return an (arms,) bool mask that is all True, because every pull is useful."""
         return np.ones(self._arms, bool)
 
     def _pull_all(self, arms: list[int]) -> tuple[list[float], npt.NDArray[np.float64]]:

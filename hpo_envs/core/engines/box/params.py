@@ -58,14 +58,14 @@ class BoxFunction(abc.ABC):
 
     @abc.abstractmethod
     def action_of(self, task: int, config: Any) -> npt.NDArray[np.float32]:
-        """(d,) the action that sets a configuration of natural values.
+        """Return the (d,) action that sets a configuration of natural values.
 
         Raises:
             ValueError: No such configuration.
         """
 
     def choose(self, options: Mapping[str, Any] | None) -> Ints:
-        """Indices of the tasks that the `options` of `reset` allow, by default all; an episode draws one of them."""
+        """Return the indices of the tasks that the `options` of `reset` allow, by default all; episodes draw one."""
         return np.arange(len(self.tables))
 
     def config(self, task: int, raw: Sequence[float]) -> dict[str, Any]:

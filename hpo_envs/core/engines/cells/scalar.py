@@ -19,7 +19,7 @@ _SIZES, _VECTORS = [*SIZES], SIZES[1]
 
 
 def _mask_of(count: int) -> npt.NDArray[np.int8]:
-    """(sum of SIZES,) int8 mask of the values that can be legal after `count` nodes, with the parts concatenated."""
+    """Return a (sum of SIZES,) int8 mask of the values that can be legal after `count` nodes, parts concatenated."""
     mask = np.zeros(sum(SIZES), np.int8)
     mask[: END + 1] = count < MAX_NODES
     mask[END] = count > 0
@@ -58,7 +58,7 @@ class CellEpisode(Episode):
         return self._out.copy()
 
     def mask(self) -> npt.NDArray[np.int8]:
-        """(95,) mask of the values that can be legal now, parts of an action concatenated."""
+        """Return the (95,) int8 mask of the values that can be legal now, the parts of an action concatenated."""
         return np.asarray(MASKS[len(self.nodes)].copy())
 
     def step(self, checked: list[int]) -> Step:
@@ -145,7 +145,7 @@ class CellEnv(EpisodeEnv):
     episode = CellEpisode
 
     def graph(self) -> Any:
-        """The cell under construction, as a `networkx.DiGraph`, see `hpo_envs.tables.cells.graph`.
+        """Return the cell under construction as a `networkx.DiGraph`, see `hpo_envs.tables.cells.graph`.
 
         Raises:
             ResetNeeded: `reset` was never called.

@@ -148,7 +148,7 @@ class CurvesVectorEnv(HPOVectorEnv):
         return rewards if p.vector else rewards[:, 0], info
 
     def _check_actions(self, actions: Any) -> npt.NDArray[np.int64]:
-        """(2, num_envs) indices of configurations and levels, in a new array."""
+        """Return (2, num_envs) indices of configurations and levels, in a new array; ValueError if invalid."""
         return check_ints(actions, (self.num_envs, 2), self._limits).T.copy()
 
     def _snapshot(self) -> Callable[[], npt.NDArray[np.bool_]]:
@@ -170,7 +170,7 @@ class CurvesVectorEnv(HPOVectorEnv):
 def _open_parts(
     rows: Callable[[], npt.NDArray[np.bool_]], floor: npt.NDArray[np.int64], levels: int
 ) -> npt.NDArray[np.bool_]:
-    """(n, actions + levels) bool: rows that can be trained further, then checkpoints that some row has not reached.
+    """Return (n, actions + levels) bool: rows not fully trained, then checkpoints that some row has not reached.
 
     When nothing is left to train, all are True, because a mask without a True would break samplers.
     """

@@ -239,7 +239,7 @@ def _prepare(
 
 
 def _costs(t: Table, ends: npt.NDArray[np.int64], cost: str | None, variant: str) -> tuple[Floats, str]:
-    """(rows, repeats, levels) cumulative costs, constant after a run's end (all 1 for evaluations), and their unit."""
+    """Return (rows, repeats, levels) cumulative costs, constant after a run's end (1 for evaluations), and the unit."""
     last = ends.reshape(len(t), -1, 1)
     at = np.minimum(np.arange(len(t.levels)), last)
     if cost == "evaluations":

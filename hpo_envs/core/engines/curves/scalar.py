@@ -84,10 +84,11 @@ class CurvesEnv(HPOEnv):
     ## Information
     At reset: `table`, `kind` (`measured` or `surrogate`), `sha256` of the table, `action_mask`.
     At each step also: `cost` (float, in `env.unwrapped.cost_unit`; 0 for a checkpoint already reached), `reached` (int,
-    checkpoint that the row is trained to: less than requested if its run ended earlier), `best` (best reward of the
-    row at any checkpoint passed), `metrics` (dict of float), `config` (dict of natural hyperparameter values; absent
-    where there are none), `status`, `action_mask` ((rows + checkpoints,) int8: rows that can be trained further, then
-    checkpoints that some row has not reached). With several workers `finished`, `action` and `clock`, see Arguments.
+    checkpoint that the row is trained to: less than requested if its run ended, more if trained further before), `best`
+    (best reward of the row at any checkpoint passed), `metrics` (dict of float), `config` (dict of natural
+    hyperparameter values; absent where there are none), `status`, `action_mask` ((rows + checkpoints,) int8: rows that
+    can be trained further, then checkpoints that some row has not reached). With several workers `finished`, `action`
+    and `clock`, see Arguments.
     `env.unwrapped.curve(row)` returns the metrics at every checkpoint that a row has reached.
 
     ## Arguments
@@ -280,7 +281,7 @@ class CurvesEnv(HPOEnv):
         self._mask[self._actions : self._actions + self._floor] = 0
 
     def _masks(self) -> npt.NDArray[np.bool_]:
-        """(actions + levels,) bool: rows not fully trained, then checkpoints that some row has not reached.
+        """Return (actions + levels,) bool: rows not fully trained, then checkpoints that some row has not reached.
 
         All are True if nothing is left to train.
         """

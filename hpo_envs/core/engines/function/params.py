@@ -53,7 +53,7 @@ class FunctionParams(Params):
         function: The function that steps call.
         form: Form of the function, see `form_of`.
         points: The search space.
-        candidates: (rows, d) stored numbers of the candidates.
+        candidates: (rows, d) raw values of the candidates' hyperparameters.
         folder: Folder of the checkpoints; None: a temporary folder per episode.
         given: Best known and reference rewards, see `Params.known`.
     """
@@ -152,7 +152,7 @@ class FunctionParams(Params):
         return self.budget * units.get(self.budget_unit, float(each > 0.0))
 
     def stored(self, action: npt.NDArray[Any] | int) -> Floats:
-        """(d,) stored numbers of the configuration of a checked action."""
+        """Return the (d,) raw values of the configuration that a checked action evaluates."""
         if self.kind == "box":
             unit = (np.asarray(action, dtype=np.float64)[None] + 1.0) / 2.0
             return np.asarray(self.points.raw(unit)[0])
@@ -215,7 +215,7 @@ def metrics_of(
 
 
 def known_of(metrics: Sequence[Metric], best: Any, reference: Any) -> tuple[Floats, Floats] | None:
-    """(m,) best known rewards and (m,) reference rewards; None if neither is given.
+    """Return (m,) best known rewards and (m,) reference rewards; None if neither is given.
 
     Args:
         metrics: The rewarded metrics.
@@ -278,7 +278,7 @@ def _table(
 
 
 def reward_of(outcome: Outcome, params: FunctionParams) -> Floats:
-    """(m,) rewards: the metrics, negated if lower is better; the worst possible ones for a failed or diverged call."""
+    """Return (m,) rewards: metrics, negated if lower is better; the worst possible for a failed or diverged call."""
     if outcome.status in ("failed", "diverged"):
         return params.low.copy()
     return np.array([m.sign * outcome.metrics[m.name] for m in params.rewarded])

@@ -165,7 +165,7 @@ class LookupParams(Params):
         return {"row": rows, "level": np.full_like(rows, len(self.table.levels) - 1), "repeat": repeat}
 
     def drawn(self, keys: npt.NDArray[np.uint64], at: npt.NDArray[np.int64], k: Any) -> npt.NDArray[np.int64]:
-        """(n,) repeats of the k-th evaluations (from 0) of rows, by hash(key, row, k) as in `LookupEnv._draw`."""
+        """Return (n,) repeats of the k-th evaluations (from 0) of rows, by hash(key, row, k) as in `LookupEnv`."""
         return draws.below_many(draws.mix_many(draws.mix_many(keys, at + 1), k), self.repeats.take(at))
 
     def _rows(self, actions: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
@@ -243,7 +243,7 @@ def _prepare(keyed: tuple[ByHash, ...], objective: Objectives, cost: str, held_o
 def _costs(
     tables: tuple[Table, ...], metrics: Floats, cost: str, held_out: tuple[str, ...]
 ) -> tuple[Floats, str, float]:
-    """(cells,) cost of each evaluation, its unit, and the upper bound of the observed cost."""
+    """Return the (cells,) cost of each evaluation, the unit of costs, and the upper bound of the observed cost."""
     first = tables[0]
     if cost == "evaluations":
         return np.ones(len(metrics)), "evaluations", 1.0
@@ -258,7 +258,7 @@ def _costs(
 
 
 def _finals(t: Table, objective: int, hidden: list[int]) -> Floats:
-    """(rows * repeats, metrics) values at the last level, or at the one at which a run diverged or failed.
+    """Return (rows * repeats, metrics) values at the last level, or where a run diverged or failed.
 
     No NaN, except in `hidden` metrics that a finished run does not have.
     """
@@ -276,7 +276,7 @@ def _repeats(t: Table) -> npt.NDArray[np.int64]:
 
 
 def grid_sizes(table: Table) -> npt.NDArray[np.int64]:
-    """(H,) number of values of each hyperparameter of a complete grid whose last one varies fastest.
+    """Return the (H,) number of values of each hyperparameter of a complete grid; the last one varies fastest.
 
     Raises:
         ValueError: The table's rows are not a complete grid in that order.

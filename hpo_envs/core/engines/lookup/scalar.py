@@ -149,7 +149,7 @@ class LookupEnv(HPOEnv):
         return observation, reward, terminated, False, info
 
     def _masks(self) -> npt.NDArray[np.bool_]:
-        """(actions,) bool: True for each configuration that was not evaluated in this episode."""
+        """Return (actions,) bool, True for each configuration that was not evaluated in this episode."""
         return self._mask.astype(bool)
 
     def _index_of(self, action: Any) -> int:
