@@ -45,18 +45,18 @@ EXAMPLE = PREFIX + "example"
 """Name of a synthetic table that always exists."""
 
 _DEVICE = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)
-"""Names that Windows reserves for devices, with any suffix."""
+"""Pattern of the names that Windows reserves for devices, with any suffix."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._]*(?:-[A-Za-z0-9._]+)*")
 
 _remembered: dict[str, Table] = {}
 
 on_save: list[Callable[[str], object]] = []
-"""Functions called with the name of each table saved in `folder()`; the registry adds one that registers its ids."""
+"""Functions called with the short name of each table saved in `folder()`; the registry's function registers its ids."""
 
 
 def folder() -> Path:
-    """Folder of saved tables: `$HPO_ENVS_TABLES`, else `tables` in the user's data folder."""
+    """Return the folder of saved tables: `$HPO_ENVS_TABLES`, else `tables` in the user's data folder."""
     given = os.environ.get("HPO_ENVS_TABLES")
     if given:
         return Path(given).expanduser()
@@ -71,7 +71,7 @@ def check_name(name: str) -> str:
     Raises:
         ValueError: The name is empty or has more than 80 characters; has characters other than letters, digits, dots,
             underscores and single hyphens between them; begins with a dot or underscore; is `example` or a device of
-            Windows; or ends like the version of an id.
+            Windows; or ends in `-v` and a number.
     """
     short = str(name).removeprefix(PREFIX)
     taken = short == "example" or _DEVICE.match(short)
@@ -84,7 +84,7 @@ def check_name(name: str) -> str:
 
 
 def names() -> list[str]:
-    """Names of the saved tables, of those made in this process and of plugins, sorted, without prefix."""
+    """Return the sorted names, without prefix, of saved tables, tables remembered in this process and plugins."""
     saved = {p.stem for p in folder().glob("*.npz")}
     return sorted(saved | {n.removeprefix(PREFIX) for n in _remembered} | plugins.of("tables").keys())
 
@@ -105,6 +105,8 @@ def remember(table: Table) -> Table:
 def save(table: Table, path: str | Path | None = None, *, replace: bool = False) -> Path:
     """Write a table atomically, and return the path; `load` reads it in any process.
 
+    A file with the same content is left unchanged. A table saved in `folder()` is no longer remembered.
+
     Args:
         table: The table.
         path: File to write (.npz); default: a file in `folder()` with the table's name.
@@ -112,7 +114,7 @@ def save(table: Table, path: str | Path | None = None, *, replace: bool = False)
 
     Raises:
         FileExistsError: The file exists with other content, and `replace` is False.
-        ValueError: The path does not end in .npz, or the name is not valid for a file.
+        ValueError: The path does not end in .npz, or the table's name is not valid for a file in `folder()`.
         OSError: The file cannot be written.
     """
     from hpo_envs.tables.files import atomic, packs

@@ -79,7 +79,7 @@ def build(
 
 
 def _hashed(name: str, columns: list[Floats]) -> tuple[Index, Floats]:
-    """The order of rows, and (rows, d) stored numbers of the columns in that order; missing ones and -0 become 0.
+    """Return the order of rows by hash, and (rows, d) stored numbers of the columns in that order; NaN and -0 become 0.
 
     The order of the lines may depend on the scores; therefore the configurations are hashed, not the lines.
     """

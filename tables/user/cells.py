@@ -24,7 +24,7 @@ CHOICES = 50
 """Largest number of different texts of a categorical column."""
 
 UNNAMED = "Unnamed: "
-"""Prefix that pandas gives to columns without a name, most of which are the index of a frame."""
+"""Prefix of the names that pandas gives to unnamed columns; most of them are the index of a frame."""
 
 OK, FAILED, DIVERGED, TRUNCATED = (STATUSES.index(s) for s in ("ok", "failed", "diverged", "truncated"))
 UNFINISHED = 255
@@ -39,7 +39,7 @@ OUTCOMES = {
     UNFINISHED: r"running|pending|waiting|queued|scheduled|in[ _-]?progress|created|paused|starting|submitted|new|"
     r"candidate|staged",
 }
-"""Status -> pattern of its names, in lower case."""
+"""Code of a status -> pattern of the words for it, in lower case."""
 
 _TRUTH = {"true": True, "false": False, "yes": True, "no": False}
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
@@ -61,17 +61,17 @@ class Column(NamedTuple):
 
     @property
     def whole(self) -> bool:
-        """Whether the numbers are whole."""
+        """Whether all numbers, or indices, are whole; missing ones are ignored."""
         return bool((self.values == np.floor(self.values))[~np.isnan(self.values)].all())
 
     def natural(self, value: float) -> Any:
-        """The natural value of a stored number: a choice, an int if all numbers are whole, or a float."""
+        """The natural value of a stored number: a choice, an int if the whole column is whole, or a float."""
         if self.choices is not None:
             return self.choices[int(value)]
         return int(value) if self.whole else float(value)
 
     def with_none(self) -> Column:
-        """The column as choices, with missing values as the choice `none`."""
+        """Return the column as choices, which numbers become, with missing values as the choice `none`."""
         values, choices = self.values, self.choices
         if choices is None:
             codes, different = pd.factorize(values, sort=True)
@@ -81,13 +81,13 @@ class Column(NamedTuple):
 
 
 def text(values: Iterable[Any], index: Any = None) -> Cells:
-    """Cells as texts; None, NaN, NA and NaT are empty."""
+    """Return values as cells of stripped text; None, NaN, NA and NaT become empty cells."""
     plain = pd.Series(list(values), dtype=object).map(lambda v: str(v).strip(), na_action="ignore")
     return plain.astype("category").set_axis(plain.index if index is None else index)
 
 
 def of_series(values: pd.Series) -> Cells:
-    """Cells of a pandas Series: float64 (not copied) for numbers, text for others and for integers from 2**53 on."""
+    """Convert a pandas Series to cells: float64 for numbers; text for others, and if an integer is 2**53 or larger."""
     kind = pd.api.types.infer_dtype(values, skipna=True)
     whole = kind in ("integer", "mixed-integer-float") and not values.dropna().abs().ge(2**53).any()
     if whole or kind == "floating":
@@ -106,7 +106,7 @@ def as_text(cells: Cells) -> Cells:
 
 
 def different(cells: Cells) -> list[str]:
-    """The distinct texts of non-empty cells; none if the cells are not text."""
+    """Return the distinct texts of non-empty cells; an empty list if the cells are numbers."""
     texts = cells.cat.remove_unused_categories().cat.categories if is_text(cells) else ()
     return [t for t in texts if not missing(t)]
 
@@ -130,7 +130,7 @@ def missing(text: str) -> bool:
 
 
 def meaning(text: str) -> int | None:
-    """The status that a word represents, or None."""
+    """Return the code of the status that a word represents, which may be `UNFINISHED`; None if there is none."""
     low = re.sub(r"^(trialstate|status|statustype)\.", "", text.strip().lower())
     return next((code for code, pattern in OUTCOMES.items() if re.fullmatch(pattern, low)), None)
 
@@ -215,7 +215,7 @@ def column(name: str, cells: Cells, categorical: bool = False) -> tuple[Column, 
 
 
 def within(cells: Cells, h: Hyperparameter) -> tuple[Column, Mask, str]:
-    """The values of a hyperparameter with a given definition, the mask of lines that violate it, and its rule."""
+    """Return a defined hyperparameter's values, the (lines,) mask of cells that violate it, and its rule in words."""
     old = as_text(cells)
     rule = f"one of {', '.join(map(str, h.values))}"
     if h.kind == "categorical":

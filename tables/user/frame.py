@@ -37,7 +37,7 @@ class Recipe:
 
     Attributes:
         tool: Name of the tool.
-        signs: Patterns that must all match some column for the tool to be recognised.
+        signs: Patterns, each of which must match a column for the tool to be recognised.
         settings: Hyperparameters; the group is the name without a prefix. Empty: all columns without another role.
         scores: Measured columns; the group is the name.
         cost: Cost of a run in seconds.
@@ -47,7 +47,7 @@ class Recipe:
         repeat: Column that distinguishes runs of one configuration.
         noted: Bookkeeping columns, if settings have no prefix.
         goal: Goal of all scores, if the tool fixes it.
-        prepare: Function that converts other columns to plain ones.
+        prepare: Function that converts the columns of the export before `settings` and `scores` are matched.
     """
 
     tool: str = ""
@@ -137,11 +137,11 @@ class Frame:
         return self if kept.all() else replace(self, cells=self.cells[kept])
 
     def where(self, line: int) -> str:
-        """The place of a line in the file, for errors."""
+        """Return the name, such as `line 7`, of the line at a position in the frame, for errors."""
         return f"{self.unit} {self.cells.index[line]}"
 
     def require(self, good: Mask, name: str, rule: str) -> None:
-        """Raise a ValueError that names the lines and cells of a column where `good` (lines,) is False."""
+        """Raise a ValueError that names the cells of a column where `good`, a (lines,) mask, is False, if any."""
         wrong = np.flatnonzero(~good).tolist()
         if not wrong:
             return
@@ -155,7 +155,7 @@ class Frame:
         raise ValueError(f"{self.source}: {'; '.join(errors)}{more}")
 
     def column(self, word: str) -> str:
-        """The column with this name, this name in the file, or the only one that ends with it.
+        """Return the column that has this name here or in the file, or the only one whose name ends with it.
 
         Raises:
             ValueError: There is no such column, or several end with the word.
@@ -168,7 +168,7 @@ class Frame:
         return ending[0] if len(ending) == 1 else one_of("column", word, names)
 
     def one(self, pattern: str) -> str | None:
-        """The first column that matches a pattern and has a value; None if there is none."""
+        """Return the first column matching a pattern with a value; None if none does or the pattern is empty."""
         some = (n for n, c in self.cells.items() if re.fullmatch(pattern, n) and not absent(c).all())
         return next(some, None) if pattern else None
 
@@ -179,7 +179,7 @@ def count(n: int, what: str) -> str:
 
 
 def check_columns(source: str, number: int) -> None:
-    """Raise a ValueError if there are more than `MOST_COLUMNS`."""
+    """Raise a ValueError if a number of columns exceeds `MOST_COLUMNS`."""
     if number > MOST_COLUMNS:
         raise ValueError(f"{source} must have at most {MOST_COLUMNS} columns, got {number}")
 
@@ -221,7 +221,7 @@ def of_frame(frame: Any, source: str, digest: str = "", lines: Sequence[Any] | N
 
 
 def _unrolled(frame: pd.DataFrame) -> pd.DataFrame:
-    """Make a line for each checkpoint if cells are curves, lists of more than `SPREAD` numbers; else change nothing."""
+    """Split curves (lists of more than `SPREAD` numbers), if any, into lines of checkpoints with `run` and `step`."""
     lists = [n for n in frame if isinstance(frame[n].iloc[0], list) and len(frame[n].iloc[0]) > SPREAD]
     sizes = [frame[n].map(lambda v: len(v) if isinstance(v, list) else 0) for n in lists]
     if not lists or {"run", "step"} & {*frame} or any(not sizes[0].equals(size) or size.min() == 0 for size in sizes):

@@ -21,6 +21,7 @@ def read(source: Any, max_bytes: int | None = None) -> Frame:
     Raises:
         ValueError: The source or a file is of another kind, too large or invalid; lines are named.
         OSError: The file cannot be read.
+        ModuleNotFoundError: The file is an Optuna storage, and Optuna is not installed.
     """
     if hasattr(source, "get_trials"):
         return tools.recognised(studies.of_study(source))
@@ -56,6 +57,7 @@ def from_csv(
     Raises:
         ValueError: An argument or the file is invalid; lines and columns are named.
         OSError: The file cannot be read.
+        ModuleNotFoundError: The file is an Optuna storage, and Optuna is not installed.
     """
     if not isinstance(path, (str, Path)):
         raise ValueError(f"path must be that of a file or folder, got {shown(path)}")
@@ -89,7 +91,7 @@ def from_study(
         **options: See `from_csv`.
 
     Raises:
-        ValueError: No trial is complete, or parameters are missing without explanation.
+        ValueError: No trial is complete, parameters are missing without explanation, or an argument is invalid.
     """
     if not hasattr(study, "get_trials"):
         raise ValueError(f"study must be an optuna.Study, got {shown(study)}")

@@ -32,7 +32,7 @@ POSITION = frozenset({"values", "categorical", "parent", "when", "others"})
 """Fields of an axis that concern coordinates; the others concern natural values."""
 
 TRIES = 8
-"""Quasi-random points drawn per candidate, rounded up to a power of two in total; used if many are equal."""
+"""Number of quasi-random points drawn per candidate, as many may be equal; the total is a power of two."""
 
 
 def space_of(given: Any) -> tuple[Hyperparameter, ...]:
@@ -67,7 +67,7 @@ def space_of(given: Any) -> tuple[Hyperparameter, ...]:
 
 
 def to_plain(h: Hyperparameter) -> dict[str, Any]:
-    """A hyperparameter as plain data, which `space_of` takes under its name."""
+    """Return the definition of a hyperparameter as plain data, which `space_of` accepts as the value of its name."""
     if h.kind == "categorical":
         entry: dict[str, Any] = {"choices": list(h.values)}
     elif h.values:
@@ -101,7 +101,7 @@ def _check(space: tuple[Hyperparameter, ...]) -> None:
 
 
 def _entry(name: str, value: Any) -> Hyperparameter:
-    """The hyperparameter with a name and a definition in any notation."""
+    """Return the hyperparameter of a name and a definition in any notation of `space_of`; ValueError if invalid."""
     if isinstance(value, Hyperparameter):
         return value
     if type(value).__name__.endswith("Distribution"):
@@ -259,16 +259,16 @@ class Points:
         self.space = space
 
     def raw(self, unit: Floats) -> Floats:
-        """(n, d) stored numbers at (n, d) coordinates in [0, 1], 0 where inactive; listed values share [0, 1]."""
+        """(n, d) stored numbers at (n, d) coordinates in [0, 1], 0 if inactive; listed values divide [0, 1] equally."""
         raw = np.column_stack([raw_of(h, unit[:, j]) for j, h in enumerate(self.space)])
         return np.where(self.active(raw), raw, 0.0)
 
     def unit(self, raw: Floats) -> Floats:
-        """(n, d) coordinates in [0, 1] of stored numbers (n, d), the inverse of `raw`."""
+        """(n, d) coordinates in [0, 1] of (n, d) stored numbers; a listed value has the middle of its interval."""
         return np.column_stack([unit_of(h, raw[:, j]) for j, h in enumerate(self.space)])
 
     def active(self, raw: Floats) -> npt.NDArray[np.bool_]:
-        """(n, d) mask of active hyperparameters: those whose condition is satisfied."""
+        """(n, d) mask of active hyperparameters: those whose conditions hold and whose parents are active."""
         return active(self.space, raw)
 
     def config(self, raw: Floats) -> dict[str, Any]:
@@ -348,7 +348,7 @@ def axes_of(space: tuple[Hyperparameter, ...]) -> tuple[dict[str, Any], ...]:
 
 
 def _plain(value: Any) -> Any:
-    """A choice as JSON data; the text of a choice without a JSON form."""
+    """Return a choice as JSON data; its `repr` if it has no JSON form."""
     value = value.item() if isinstance(value, np.generic) else value
     return value if value is None or isinstance(value, (str, int, float)) else repr(value)
 
@@ -372,7 +372,7 @@ def raw_of(h: Hyperparameter, unit: Floats) -> Floats:
 
 
 def unit_of(h: Hyperparameter, raw: Floats) -> Floats:
-    """Coordinates in [0, 1] of stored numbers, the inverse of `raw_of`."""
+    """(n,) coordinates in [0, 1] of (n,) stored numbers; a listed value has the middle of its interval."""
     if h.values:
         listed = np.arange(len(h.values)) if h.kind == "categorical" else np.array(h.values, np.float64)
         return np.asarray((np.abs(raw[:, None] - listed).argmin(axis=1) + 0.5) / len(h.values))
@@ -383,6 +383,6 @@ def unit_of(h: Hyperparameter, raw: Floats) -> Floats:
 
 
 def _ends(h: Hyperparameter) -> tuple[float, float]:
-    """The ends of a range on its scale; each integer is the middle of an interval."""
+    """Return the ends of a range, as natural logarithms if it is logarithmic; those of ints are half a step further."""
     low, high = (h.low - 0.5, h.high + 0.5) if h.kind == "int" else (h.low, h.high)
     return (float(exact.log(max(low, 0.5 * h.low))), float(exact.log(high))) if h.log else (low, high)

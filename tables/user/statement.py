@@ -63,7 +63,7 @@ class Statement:
 
 @dataclass(frozen=True)
 class Decisions:
-    """Decisions on a frame, extended by each step; `str` prints a line for each.
+    """Decisions on a frame, extended by each step; `str` returns one line per decision.
 
     Attributes:
         frame: The frame, reduced to the lines of runs.
@@ -72,9 +72,9 @@ class Decisions:
         said: All decisions with their reasons.
         metrics: The metrics.
         space: The hyperparameters, parents before their children.
-        values: Hyperparameter -> (lines,) its stored numbers, NaN where inactive.
+        values: Name of a hyperparameter -> its (lines,) stored numbers, NaN where inactive.
         scores: (lines, metrics) float64; NaN: the run failed before it had a score.
-        lines: `row`, `repeat`, `level`, `cost` and `status` of each line.
+        lines: DataFrame of the `row`, `repeat`, `level`, `cost` and `status` of each line, as far as they are decided.
         cost_unit: Unit of the costs.
         names: Columns that name the runs.
     """
@@ -110,7 +110,7 @@ class Decisions:
         return np.isin(self.lines["status"], LOST)
 
     def add(self, *said: Decision, stated: Mapping[str, Any] | None = None, **changes: Any) -> Decisions:
-        """The decisions with further ones, with completed fields of the statement, and with other fields changed."""
+        """Return the decisions extended by `said`, with the statement updated by `stated` and fields by `changes`."""
         return replace(self, said=(*self.said, *said), stated=replace(self.stated, **(stated or {})), **changes)
 
 
@@ -126,7 +126,7 @@ _RULES: dict[str, tuple[str, Any]] = {
 
 
 def statement_of(given: Mapping[str, Any], frame: Frame) -> Statement:
-    """A statement from plain data: fields of `Statement` as texts, lists or mappings; see `space_of` for the space.
+    """Make a statement from plain data: fields of `Statement` as texts, lists or mappings; space: see `space_of`.
 
     Args:
         given: Values of the fields; None and empty ones are decided.

@@ -104,7 +104,7 @@ def condition_of(holes: Mask, columns: Mapping[str, Column]) -> tuple[str, tuple
 
 
 def _without_holes(frame: Frame, name: str, column: Column) -> tuple[Column, str, Mask, str]:
-    """The column, perhaps with a choice `none`; a note; (lines,) mask of those left out; and a question or ""."""
+    """Return the column, perhaps with a choice `none`; a note; the (lines,) mask of omitted lines; a question or ""."""
     holes, fill = np.isnan(column.values), f"--fill {quote(f'{name}=VALUE')}"
     if column.choices is not None:
         return column.with_none(), f"; where it is empty the choice is none ({fill} says better)", holes & False, ""
@@ -175,7 +175,7 @@ _STATED: dict[Any, scales.Kind] = {True: "log", False: "linear", "decay": "decay
 
 
 def described(h: Hyperparameter, unit: str = "") -> str:
-    """A hyperparameter in words."""
+    """Describe a hyperparameter in words: its kind, its range or first choices, its unit and its scale."""
     if h.kind == "categorical":
         shown = ", ".join(str(c) for c in h.values[:5]) + (", ..." if len(h.values) > 5 else "")
         return f"choice of {len(h.values)}: {shown}"
@@ -186,7 +186,7 @@ def described(h: Hyperparameter, unit: str = "") -> str:
 
 
 def measured(found: Decisions) -> Decisions:
-    """Define the metrics, and warn if at least half of the runs have the best score, so that no agent can be better."""
+    """Define the metrics, and mark a score as uncertain if at least half of the runs have the best value."""
     frame, stated, metrics, said, tied = found.frame, found.stated, [], [], []
     others = [c for c in frame.cells if c not in stated.score and goal_of(c) and not is_time(c)]
     for name, goal, scores in zip(stated.score, stated.goal, found.scores.T, strict=True):

@@ -50,7 +50,7 @@ class Spelling(NamedTuple):
 
 
 def legible(found: Decisions) -> Decisions:
-    """Leave out repeated headers, convert numbers to Python's format, and fill empty cells as stated."""
+    """Leave out repeated headers, convert numbers to Python's format or ask if ambiguous, and fill empty cells."""
     frame, stated, said = found.frame, found.stated, []
     if all(is_text(cells) for _, cells in frame.cells.items()):
         again = np.logical_and.reduce([(cells == name).to_numpy() for name, cells in frame.cells.items()])
@@ -78,7 +78,7 @@ def legible(found: Decisions) -> Decisions:
 
 
 def spellings(columns: Mapping[str, Cells], delimiter: str, decimal: str | None = None) -> dict[str, Spelling]:
-    """Convert the numbers in all text columns.
+    """Convert the numbers in text columns to Python's format; columns with other words are left out.
 
     A comma is decimal if it is not followed by exactly three digits. It is a thousands separator if a point follows
     it; or if all commas of a column are followed by three digits and points are decimal elsewhere in the file, or

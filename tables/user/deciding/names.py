@@ -24,23 +24,23 @@ CHECKED = VALIDATED | {"test", "eval"}
 """Words in names of scores measured on other data than the training data."""
 
 IDENTIFIERS = r"(run|trial|exp|experiment|job)?[_ ]?(id|name|number|key|index|idx)|run|trial|exp|experiment|job|uuid"
-"""Names of columns that identify runs if their values rarely repeat."""
+"""Pattern of the names of columns that identify runs if their values rarely repeat."""
 
 STAMPS = r"(.*[ _.])?(date|time|timestamp|datetime|created|started|finished|updated|completed|" \
          r"(start|end)[ _]?(time|date))(_(start|complete|at|utc))?"  # fmt: skip
-"""Names of columns with dates or times."""
+"""Pattern of the names of columns with dates or times."""
 
 NOTES = r"notes?|comments?|remarks?|description|memo|tags?|user(name)?|author|owner|host(name)?|machine|node|" \
         r"gpu_name|url|path|(log|work|out|output|run)_?(dir|path)|artifact_uri|(git[._ ]?)?(commit|sha|hash|branch)|" \
         r"message|error(_message)?|traceback"  # fmt: skip
-"""Names of columns with notes, people, machines, paths, code versions or messages."""
+"""Pattern of the names of columns with notes, people, machines, paths, code versions or messages."""
 
 REPEATS = r"(.*[._/ ])?(random_?)?seed|random_state|repeats?|rep|replicates?|replication|fold|cv_fold|run_seed"
-"""Names of columns that distinguish runs of one configuration."""
+"""Pattern of the names of columns that distinguish runs of one configuration."""
 
 LEVELS = r"_?(epochs?|steps?|iterations?|iter|global_step|updates?|training_iteration|checkpoint|rungs?|resource|" \
          r"n_resources|budget)"  # fmt: skip
-"""Names of columns that may be the checkpoint of runs with several lines."""
+"""Pattern of the names of columns that may be the checkpoint of runs with several lines."""
 
 STATES = ("state", "status", "trial_state", "run_state", "trial_status", "run_status")
 """Names of columns that may be the outcome of runs."""

@@ -71,7 +71,7 @@ def scored(found: Decisions) -> Decisions:
 
 
 def _guessed(frame: Frame) -> tuple[str, Sequence[str]]:
-    """The score of a file, the tool's or the only varying column named like a score, and all candidates if unclear."""
+    """Return the score, the tool's or the only varying column with such a name, and the candidates if it is unclear."""
     free = [n for n in frame.cells if n not in frame.settings and of_cells.scorable(frame[n])]
     marked = [n for n in free if n in frame.scores]
     measured = marked or [n for n in free if goal_of(n)]
@@ -89,7 +89,7 @@ def _guessed(frame: Frame) -> tuple[str, Sequence[str]]:
 
 
 def without_logs(found: Decisions) -> Decisions:
-    """Leave out the lines of a training log that have other metrics instead of the score, and their own columns."""
+    """Leave out the lines of a training log without the score, and the columns that only these lines have, if any."""
     frame, stated = found.frame, found.stated
     steps = any(re.fullmatch(LEVELS, n.lower()) and numeric(c) for n, c in frame.cells.items())
     without = absent(frame[stated.score[0]])
@@ -190,7 +190,9 @@ def _ended(text: str) -> int:
 
 
 def paid(found: Decisions) -> Decisions:
-    """Read the costs from their column, if any; a failed run without one gets the median of failed runs, else of all.
+    """Read the costs from the stated column, or from the tool's if all its cells are valid; there may be none.
+
+    A failed run without a cost gets the median of the failed runs, else of all runs.
 
     Raises:
         ValueError: Cells of the column stated by the user are not costs.

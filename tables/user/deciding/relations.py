@@ -82,7 +82,7 @@ def functions(
 
 
 def dependent(frame: pd.DataFrame, numbers: Collection[str]) -> dict[str, tuple[str, bool]]:
-    """Numbers that rarely repeat although others form a grid or, without a grid, that are correlated with others.
+    """Find numbers that rarely repeat although other columns form a grid or, without one, correlate with other columns.
 
     A 0 on at least a quarter of the lines counts as a missing value.
 
@@ -143,7 +143,7 @@ def _grid(frame: pd.DataFrame, columns: list[str]) -> tuple[list[str], int]:
 
 
 def _of_score(y: pd.Series, scores: Floats) -> str:
-    """The reason if numbers that rarely repeat are in the order of the score, else empty."""
+    """Return the reason if numbers that rarely repeat are in the order of the score or its reverse, else empty."""
     few = y.nunique() < max(10, len(y) / 2) or y.isna().any()
     ranked = not few and abs(float(y.rank().corr(pd.Series(scores, y.index).rank()))) > 0.999
     return "in the order of the score, as if it was measured" if ranked else ""

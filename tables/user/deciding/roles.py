@@ -1,4 +1,4 @@
-"""Roles of columns (hyperparameter, score, fidelity, repeat, left out), with the reason and whether it is certain.
+"""Roles of columns (hyperparameter, level, repeat, name of a run, ignored), with the reason and whether it is certain.
 
 Values decide. If only a name or only values suggest that a column was measured, the decision is uncertain.
 """
@@ -32,7 +32,7 @@ Why = dict[str, Decision | None]
 
 
 def assign(found: Decisions) -> Decisions:
-    """Decide the role of every column."""
+    """Decide which columns are hyperparameters, checkpoints, repeats or names of runs, and leave out the others."""
     frame, s, recipe = found.frame, found.stated, found.frame.recipe
     why = _reasons(found)
     runs = [c for c in why if why[c] == NAMES and c not in s.hyperparameters]
@@ -76,13 +76,13 @@ def assign(found: Decisions) -> Decisions:
 
 
 def _grouped(frame: Frame, why: Mapping[str, Decision | None]) -> list[Decision]:
-    """One decision for all columns with the same reason."""
+    """Return the decisions, one for all columns with the same reason; columns without one are skipped."""
     kinds = dict.fromkeys(d for d in why.values() if d)
     return [frame.of(d.role, d.text, *(c for c in why if why[c] == d), option=d.option) for d in kinds]
 
 
 def _reasons(found: Decisions) -> Why:
-    """Reasons why columns without another role are not hyperparameters."""
+    """Return the reason why each column without a stated role is not a hyperparameter; None if it is one."""
     frame, s, run = found.frame, found.stated, found.frame.one(found.frame.recipe.run)
     taken = {*s.score, s.cost, s.level, s.repeat, s.status, *s.drop}
     why = {c: NAMES if c == run else _reason(found, c) for c in frame.cells if c not in taken}
@@ -217,7 +217,7 @@ def _level(frame: Frame, runs: Sequence[str], chosen: Sequence[str], free: Seque
 
 
 def _changing(frame: Frame, level: str | None, runs: Sequence[str], chosen: Sequence[str]) -> Why:
-    """Reasons to leave out columns that vary between checkpoints of a run."""
+    """Return the reasons to leave out columns that vary within a run; empty without checkpoints or names of runs."""
     if not level or not runs:
         return {}
     known = frame.cells[~absent(frame[runs[0]])]

@@ -13,7 +13,7 @@ DEPTH = 20
 RunDocument = dict[str, Any]
 
 SMAC = ("config_id", "instance", "seed", "budget", "cost", "time", "status", "starttime", "endtime", "additional_info")
-"""Fields of a line of SMAC3's run history, if it does not name them."""
+"""Fields of a line in run histories of SMAC3 that do not name them."""
 
 
 class Document(NamedTuple):
@@ -38,7 +38,7 @@ def of_json(source: str, content: bytes, alone: bool = True) -> Document:
     Args:
         source: Name of the document in errors.
         content: Bytes of the document.
-        alone: Whether it is the only file; next to others, a mapping is one run unless it has a list of lines.
+        alone: Whether it is the only file; if not, a mapping is one run unless it has a list of lines.
 
     Raises:
         ValueError: The document is not JSON, or has no runs.
@@ -54,7 +54,7 @@ def of_json(source: str, content: bytes, alone: bool = True) -> Document:
 
 
 def _of_mapping(document: Mapping[str, Any], alone: bool) -> Document:
-    """Interpret a mapping as columns, lines by column, runs by name, or a record."""
+    """Interpret a mapping as columns of lists or of mappings, as runs by name, or as the record of one run."""
     inner = list(document.values())
     if alone and inner and all(isinstance(v, list) for v in inner) and len({len(v) for v in inner}) == 1:
         return Document([dict(zip(document, cells, strict=True)) for cells in zip(*inner, strict=True)])
@@ -69,7 +69,10 @@ def _of_mapping(document: Mapping[str, Any], alone: bool) -> Document:
 
 
 def _of_tables(document: Mapping[str, Any], alone: bool) -> Document | None:
-    """The table with others joined by a key, else the longest list; None without lists, or several if not `alone`."""
+    """Return the table to which most others are joined by a key, else the longest list.
+
+    None if there is no list, or if there are several and the document is not `alone`.
+    """
     tables = {key: made for key, value in document.items() if (made := _table(value, document))}
     keys: dict[str, tuple[str, str]] = {}
     main = ""
@@ -187,7 +190,7 @@ def _of_curves(document: Mapping[str, Any]) -> Document | None:
 
 
 def parse(source: str, content: bytes) -> Any:
-    """A JSON document, or JSON lines as a list; NaN and infinities become texts.
+    """Parse a JSON document, or JSON lines to a list, empty for blank content; NaN and infinities become texts.
 
     Raises:
         ValueError: The content is not JSON in UTF-8; the line is named.
@@ -215,7 +218,7 @@ def parse(source: str, content: bytes) -> Any:
 
 
 def flat(value: Any, prefix: str = "") -> RunDocument:
-    """A run's nested values under names with dots; lists and deeper levels stay single values."""
+    """Flatten a run's nested mappings to names with dots; lists and levels below `DEPTH` stay single values."""
     if isinstance(value, Mapping) and [*value] == ["__enum__"]:
         value = value["__enum__"]
     if not isinstance(value, Mapping) or prefix.count(".") > DEPTH:

@@ -24,13 +24,13 @@ from hpo_envs.tables.user.frame import Decision, Frame, check_columns, of_frame
 from hpo_envs.tables.user.reading import documents, folders, studies
 
 EXACT: dict[str, Any] = {"float_precision": "round_trip"} if [*map(int, pd.__version__.split(".")[:2])] < [3, 1] else {}
-"""Option that makes pandas read each number as the nearest float; the default since pandas 3.1."""
+"""Option with which pandas reads each number as the nearest float; empty from pandas 3.1, where it is the default."""
 
 RESULTS = ("results.csv.zip", "results.csv", "history.parquet.gzip")
 """Files that contain all runs of a folder: Syne Tune's and DEHB's."""
 
 OPTION = " (max_bytes=, --max-bytes)"
-"""Options that allow larger files."""
+"""Text for error messages that names the options for larger files."""
 
 content_of = functools.partial(unpacked.content_of, option=OPTION)
 
@@ -45,6 +45,7 @@ def of_path(path: Path, most: int | None = None) -> Frame:
     Raises:
         ValueError: The file is not valid for its suffix, or too large; lines are named.
         OSError: The file cannot be read.
+        ModuleNotFoundError: The file is an Optuna storage, and Optuna is not installed.
     """
     results = next((path / n for n in RESULTS if (path / n).is_file()), None)
     if results is not None:
@@ -100,7 +101,7 @@ def _arrow(path: Path, content: bytes, kind: str, limit: int) -> pd.DataFrame:
 
 
 def _arrow_size(content: bytes, limit: int) -> int:
-    """Unpacked size of an Arrow file in bytes, 8 for each cell, counted in one column until it exceeds the limit."""
+    """Return the unpacked size of an Arrow file in bytes, at 8 per cell; counting stops when it exceeds the limit."""
     if content[:6] != b"ARROW1":
         return len(content)  # the first version of Feather is not compressed
     with pa.ipc.open_file(pa.BufferReader(content)) as whole:
@@ -116,7 +117,7 @@ def _arrow_size(content: bytes, limit: int) -> int:
 
 
 def of_csv(source: str, content: bytes, digest: str = "") -> Frame:
-    """The columns of CSV text, separated by commas, semicolons, tabs or bars, in UTF-8 or UTF-16.
+    """Return the frame of CSV text in UTF-8 or UTF-16, separated by commas, semicolons, tabs or vertical bars.
 
     Raises:
         ValueError: The text is in another encoding or has no line below its header; or a line, which is named, is not
@@ -175,7 +176,7 @@ def _text(content: bytes, encoding: str, skipped: int) -> io.TextIOWrapper:
 
 
 def _cells(source: str, rows: Callable[[], Any], delimiter: str, width: int, texts: bool) -> pd.DataFrame:
-    """The cells of CSV; texts if numbers are ambiguous or have more digits than a float."""
+    """Read the cells of CSV; all as texts if `texts`, or if a number is too large to be exact as a float."""
 
     def read(**options: Any) -> pd.DataFrame:
         return pd.read_csv(

@@ -24,10 +24,10 @@ BOOKKEEPING = re.compile(
     r"(basic-variant|searcher)[-_]state.*|(tokenizer|special_tokens|vocab|added_tokens).*|.*[-_.]index.json|"
     r"(generation|model|adapter)_config.json|wandb-metadata.json"
 )
-"""Names of files about a search or a model, not a run; some are pickles with the suffix of a JSON file."""
+"""Pattern of the names of files about a search or a model, not a run; some are pickles named like JSON files."""
 
 PARTS = re.compile(r"checkpoint-\d+|files|params|metrics|\.hydra")
-"""Folders that belong to the run of the folder above."""
+"""Pattern of the names of folders that belong to the run of the folder above."""
 
 TEXTS = {"metrics.csv", "progress.csv", "hparams.yaml", "config.yaml", "overrides.yaml"}
 """Files of runs that are not JSON."""
@@ -41,7 +41,7 @@ YAML = re.compile(r"^( *)([^\s#:'\"-][^:\n]*|'[^'\n]*'|\"[^\"\n]*\"):(?: +(.*?))
 GENERAL = re.compile(
     r"(.*[._])?(id|name|timestamp|date|time|state|status|version|type|seed|_type|score|value|epoch|step)", re.I
 )
-"""Keys that any document may have, and that do not mark a run."""
+"""Pattern of keys that any document may have, and that do not mark a run."""
 
 MLFLOW = {1: "running", 2: "scheduled", 3: "finished", 4: "failed", 5: "killed"}
 """Code -> state of a run in MLflow's file store."""
@@ -51,7 +51,7 @@ Csv = Callable[[str, bytes], Frame]
 
 
 class FolderRun(NamedTuple):
-    """A run of a folder, or one of its checkpoints: name, place and content of its files."""
+    """A run in a folder, or one of its checkpoints: its name, its folder and its values."""
 
     name: str
     place: Path
@@ -114,7 +114,7 @@ def _is_stored(path: Path) -> bool:
 
 
 def _latest(paths: list[Path]) -> list[Path]:
-    """The files without folders of checkpoints, except one trainer's state: the run's own, or the last checkpoint's."""
+    """Return the files outside checkpoint folders and one trainer state: the run's own, else the last checkpoint's."""
     steps = [p for p in paths if p.parent.name.startswith("checkpoint-")]
     states = [p for p in paths if p.name == "trainer_state.json"]
     kept = next((p for p in states if p not in steps), None) or next(reversed(states), None)
@@ -143,7 +143,7 @@ def _document(path: Path, content: bytes, csv: Csv) -> Document:
 
 
 def _of_mlflow(meta: RunDocument, run: str) -> RunDocument:
-    """Outcome of a run in MLflow's file store, and its seconds, from milliseconds."""
+    """Return the id, the status and the duration in seconds of a run in MLflow's file store, if `meta` has them."""
     start, end, code = (meta.get(key, "") for key in ("start_time", "end_time", "status"))
     times = {"seconds": (end - start) / 1000} if is_number(start) and is_number(end) else {}
     found = {"run_id": run} | ({"status": MLFLOW.get(code, code)} if code != "" else {})
@@ -153,7 +153,7 @@ def _of_mlflow(meta: RunDocument, run: str) -> RunDocument:
 def _runs_in(
     place: Path, label: str, paths: list[Path], read: Read, csv: Csv, digest: Callable[[bytes], Any]
 ) -> tuple[list[FolderRun], list[Decision]]:
-    """Runs of the files of one folder, with names ("": the folder's), and decisions on ignored files."""
+    """Return the runs in the files of one folder, named "" if it is one run, and decisions on ignored files."""
     records: dict[Path, RunDocument] = {}
     lists: dict[str, Document] = {}
     for path in paths:
@@ -191,7 +191,7 @@ def _runs_in(
 
 
 def _without_copies(lists: dict[str, Document]) -> dict[str, Document]:
-    """The lists, with one of several files with equally many lines and a common key, as Ray Tune writes them."""
+    """Return one list of those with equally many lines and a common key, as Ray Tune writes; JSON rather than CSV."""
     kept: dict[str, Document] = {}
     for name, found in sorted(lists.items(), key=lambda pair: pair[0].endswith(".csv")):
         same = (k for k in kept.values() if len(k.lines) == len(found.lines) and {*k.lines[0]} & {*found.lines[0]})
@@ -201,7 +201,7 @@ def _without_copies(lists: dict[str, Document]) -> dict[str, Document]:
 
 
 def _experiment(rows: list[FolderRun]) -> tuple[list[FolderRun], list[Decision]]:
-    """The runs of the largest experiment, and decisions on the others."""
+    """Return the runs of the largest experiment, all if it has fewer than two, and decisions on the others."""
     kinds = collections.Counter(frozenset(run.keys) for run in rows)
     kept = [run for run in rows if not _foreign(run, kinds.most_common(1)[0][0])]
     seen = collections.Counter(key for run in kept for key in run.keys)
@@ -221,7 +221,7 @@ def _experiment(rows: list[FolderRun]) -> tuple[list[FolderRun], list[Decision]]
 
 
 def _foreign(run: FolderRun, common: frozenset[str] | set[str]) -> bool:
-    """Return whether a run has none of some keys, or less than half of them and mostly others."""
+    """Return whether a run has none of the common keys, or less than half of them and more keys of its own."""
     shared, own = common & run.keys, run.keys - common
     return not shared or (len(shared) * 2 < len(common) and len(own) > len(shared))
 
@@ -250,5 +250,5 @@ def _scalar(value: str) -> Any:
 
 
 def _natural(path: Path) -> list[Any]:
-    """Sort key that places 2 before 10."""
+    """Return the sort key of a path, in which numbers are ordered by value: 2 before 10."""
     return [(0, int(part), "") if part.isdigit() else (1, 0, part) for part in re.split(r"(\d+)", str(path))]

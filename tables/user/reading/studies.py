@@ -18,7 +18,7 @@ LISTED = 12
 
 
 def of_study(study: Any, bounds: Mapping[str, tuple[float, float]] | None = None) -> Frame:
-    """The finished trials of an `optuna.Study`, read from the object without importing Optuna.
+    """Return the frame of the finished trials of an `optuna.Study`, without importing Optuna.
 
     Raises:
         ValueError: No trial is complete.
@@ -50,7 +50,7 @@ def of_study(study: Any, bounds: Mapping[str, tuple[float, float]] | None = None
 
 
 def _axis(name: str, distribution: Any, values: list[Any]) -> Hyperparameter:
-    """The definition of a parameter, whose range covers all trials, also earlier ones with a wider range."""
+    """Define a parameter; its range covers the values of all trials, also of those with an earlier, wider range."""
     if hasattr(distribution, "choices"):
         plain = (bool, int, float, str)
         distribution = {"choices": [c if isinstance(c, plain) else str(c) for c in distribution.choices]}

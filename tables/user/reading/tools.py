@@ -17,10 +17,10 @@ from hpo_envs.tables.user.reading.documents import flat
 
 
 def recognised(frame: Frame) -> Frame:
-    """The frame with the tool of its export, columns of mappings expanded, and shortened names.
+    """Return the frame with the recipe of its tool, if recognised, columns of mappings expanded, and names shortened.
 
     Raises:
-        ValueError: The export has no hyperparameters.
+        ValueError: The export has no hyperparameters, or a column of mappings has other cells.
     """
     if any({f"{name}__MIN", f"{name}__MAX"} <= {*frame.cells} for name in frame.cells):
         raise ValueError(
@@ -83,7 +83,7 @@ def _mapping(text: str) -> dict[str, Any] | None:
 
 
 def with_seconds(frame: pd.DataFrame) -> pd.DataFrame:
-    """Add a column `seconds` to runs of MLflow if these have start and end."""
+    """Add a column `seconds`, the duration, to runs of MLflow if they have start and end times."""
     if not {"start_time", "end_time"} <= {*frame}:
         return frame
     ends = (frame[name].astype(object) for name in ("start_time", "end_time"))
@@ -92,7 +92,7 @@ def with_seconds(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def of_search(frame: pd.DataFrame) -> pd.DataFrame:
-    """Convert a scikit-learn search: add None, which only `params` has, and sum fit times over halving's resources."""
+    """Convert a scikit-learn search: copy None from `params`, and sum fit times over the resources of halving."""
     frame = frame.copy()
     texts = as_text(frame["params"]) if "params" in frame else text([""] * len(frame), frame.index)
     for name in (n for n in frame if n.startswith("param_")):
@@ -121,7 +121,7 @@ def of_smac(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def of_keras(frame: pd.DataFrame) -> pd.DataFrame:
-    """Name the score of Keras Tuner trials after its metric, from which the goal follows."""
+    """Rename the score of Keras Tuner trials to its metric, which implies the goal; no change if it is not clear."""
     for name in frame:
         seen = re.fullmatch(r"metrics\.metrics\.(.+)\.observations", name)
         if seen and seen[1] not in frame and is_text(frame[name]):
