@@ -59,7 +59,7 @@ def scalar(value: Any) -> Any:
 
 
 def unshared(value: Any) -> Any:
-    """Copy lists, dicts, sets and arrays, also within each other; other objects keep their identity."""
+    """Copy lists, tuples, dicts, sets and arrays, also inside lists, tuples and values of dicts; keep other objects."""
     if isinstance(value, dict):
         copied: Any = copy.copy(value)
         copied.update((k, unshared(v)) for k, v in value.items())
@@ -144,7 +144,7 @@ def regular(path: Path, most: float = BYTES) -> Path:
 
 
 def parsed(path: Path, loads: Callable[[str], Any], what: str, read: Callable[[Path], bytes] = Path.read_bytes) -> Any:
-    """Parsed content of a text file.
+    """Return the parsed content of a text file.
 
     Args:
         path: The file.
@@ -165,7 +165,7 @@ def parsed(path: Path, loads: Callable[[str], Any], what: str, read: Callable[[P
 
 @contextlib.contextmanager
 def naming(path: object) -> Iterator[None]:
-    """Add a path to an `OSError` that lacks one, such as that of a full disk."""
+    """Add a path to an `OSError` that the block raises without one, for example because the disk is full."""
     try:
         yield
     except OSError as error:

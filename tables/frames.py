@@ -21,7 +21,7 @@ T = TypeVar("T", bound=Any)  # a `Table`
 def config_columns(
     space: Sequence[Any], raw: Floats, active: npt.NDArray[np.bool_], taken: Collection[str] = ()
 ) -> dict[str, list[Any]]:
-    """Columns of the natural values of (n, d) raw configurations, by name; None if inactive.
+    """Return the columns of natural values of (n, d) raw configurations, by name; inactive values are None.
 
     Args:
         space: The hyperparameters.
@@ -43,7 +43,7 @@ def column_of(name: str, taken: Collection[str]) -> str:
 
 
 def of_table(table: Any, active: npt.NDArray[np.bool_], statuses: Sequence[str], lost: Sequence[int]) -> Any:
-    """Data frame of a table, see `Table.to_frame`.
+    """Return the data frame of a table, see `Table.to_frame`.
 
     Args:
         table: A `Table`.
@@ -81,7 +81,7 @@ def facts(title: str, values: Mapping[str, Any]) -> str:
 
 
 def hashed(table: T) -> T:
-    """The table with its rows ordered by a hash of the table's name and their keys, independent of measurements."""
+    """Return the table with its rows ordered by a hash of table name and key, independent of measurements."""
     hashes = [hashlib.sha256(f"{table.name} {key}".encode()).digest() for key in table.keys]
     found: T = table.subset(sorted(range(len(table)), key=hashes.__getitem__))
     return found

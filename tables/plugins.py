@@ -54,7 +54,7 @@ class Plugin(NamedTuple):
 
 
 def of_id(env_id: str) -> Plugin | None:
-    """The plugin that adds an id or its table; None if there is none."""
+    """Return the plugin that provides an environment id, or the table in it; None if there is none."""
     table = re.fullmatch(r"Table\w+-(.+)-v0", env_id)
     return of("families").get(env_id) or (of("tables").get(table[1]) if table else None)
 
@@ -64,7 +64,7 @@ _points = functools.cache(entry_points)  # one look at the metadata of all packa
 
 @functools.cache
 def of(kind: PluginGroup) -> dict[str, Plugin]:
-    """Installed plugins of a kind by name; reads metadata once, imports none."""
+    """Return the installed plugins of a kind by name; metadata are read once, and no plugin is imported."""
     found: dict[str, Plugin] = {}
     for point in _points().select(group=f"hpo_envs.{kind}"):
         if point.dist is not None:

@@ -71,7 +71,7 @@ def missing(name: str) -> list[Path]:
 
 
 def command(names: Iterable[str]) -> str:
-    """Command that fetches the missing files of tables; empty if none is missing."""
+    """Return the command that fetches the missing files of tables; empty if none is missing."""
     root, known = data_folder(), catalogue.files()
     wanted = dict.fromkeys(known[f.relative_to(root).as_posix()].dataset for n in names for f in missing(n))
     return f"hpo-envs fetch {' '.join(wanted)}" if wanted else ""
@@ -96,7 +96,7 @@ def of_configurations(name: str) -> bool:
 
 
 def owner(name: str) -> str:
-    """Owner of a table's measurements: `this project`, a repository or else `the user`; empty if synthetic."""
+    """Return who measured a table: `this project`, a repository, else `the user`; empty if it is synthetic."""
     if not exists(name) or _is_users(name):
         return "the user"
     if upstream := files(name):
@@ -195,6 +195,7 @@ def load_tables(names: tuple[str, ...], table: Any) -> tuple[Table, ...]:
 
     Raises:
         ValueError: `table` is none of these, or a name is unknown.
+        TableNotInstalled: See `load`.
     """
     if table is None:
         return tuple(load(name) for name in names)
@@ -210,6 +211,7 @@ def load_table(name: str, table: Any) -> Table:
 
     Raises:
         ValueError: `table` is not one table, or the name is unknown.
+        TableNotInstalled: See `load`.
     """
     found = table[0] if isinstance(table, (tuple, list)) and len(table) == 1 else table
     if not isinstance(found, Table | None):

@@ -74,7 +74,7 @@ class File(NamedTuple):
         return self.bytes or LARGEST
 
     def fault(self, content: _Bytes) -> str:
-        """Description of a mismatch of the file's content; empty if size and checksum are as pinned."""
+        """Return an error message if content does not have the pinned size and checksum; otherwise an empty string."""
         if self.sha256.startswith(_GITBLOB):
             head = b"blob %d\0" % len(content)
             digest = _GITBLOB + hashlib.sha1(head + content, usedforsecurity=False).hexdigest()
@@ -112,7 +112,7 @@ class TableSetting(NamedTuple):
 
 @functools.cache
 def settings() -> dict[str, TableSetting]:
-    """The settings of tables by name; users' and synthetic tables have none."""
+    """Return the settings of tables by name of the table; users' and synthetic tables have none."""
     return {row["table"]: TableSetting(**row) for row in _rows(Path(__file__).with_name("settings.csv"))}
 
 
@@ -169,7 +169,7 @@ def files_of(name: str) -> list[File]:
 
 
 def provenance(name: str, kind: Literal["measured", "surrogate"], *notes: str, file: str | None = None) -> Provenance:
-    """Provenance of a data set's table, from `file`, by default the data set's first file."""
+    """Return the provenance of a data set's table from `file`, by default the data set's first upstream file."""
     source = files()[file] if file else files_of(name)[0]
     return Provenance(kind, source.repository, source.commit, source.licence, dataset(name).citation, notes=notes)
 

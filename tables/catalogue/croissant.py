@@ -39,7 +39,7 @@ def packs() -> list[Path]:
 
 
 def document() -> dict[str, Any]:
-    """The metadata: a file object for each pack and for their index, and a record set of the names and hashes in it."""
+    """Return the metadata: file objects of the packs and of their index, and a record set of the index."""
     index = _file(
         catalogue.PINS, "tables/catalogue/packs.csv", "text/csv", "Name and SHA-256 of packs and their tables"
     )

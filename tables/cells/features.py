@@ -28,10 +28,10 @@ SIZE = 50
 """Number of features; the paper uses embeddings of 10 and 50 dimensions."""
 
 SMALL = 10
-"""Size of the small embedding."""
+"""Number of leading features that can be used alone."""
 
 DECIMALS = 6
-"""Decimals kept, so that machines agree."""
+"""Number of decimals to which features are rounded, so that all machines agree."""
 
 NAMES = tuple(f"wl_{i:02d}" for i in range(SIZE))
 
@@ -66,7 +66,7 @@ def _digest(text: str) -> str:
 
 
 def counts(cells: Sequence[Cell]) -> Floats:
-    """(cells, BUCKETS) log(1 + count) of the words in each bucket."""
+    """(cells, BUCKETS) natural logarithms log(1 + count) of the number of words in each bucket."""
     table = np.zeros((len(cells), BUCKETS))
     for row, cell in enumerate(cells):
         for word in words(cell):
@@ -75,7 +75,7 @@ def counts(cells: Sequence[Cell]) -> Floats:
 
 
 BASIS = Path(__file__).with_name("basis.npz")
-"""Principal components of 3,000 generated cells, made by `python -m hpo_envs.tables.fit_cells` of commit d3d760a3."""
+"""File of principal components of 3,000 cells, made by `python -m hpo_envs.tables.fit_cells` of commit d3d760a3."""
 
 
 @functools.cache

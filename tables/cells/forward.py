@@ -22,7 +22,7 @@ class LinearWeights:
 
     Attributes:
         matrices: For each node (empty for other operations) one (input size, hidden size) matrix per input.
-        biases: For each node a (hidden size,) vector, or None.
+        biases: For each node a (hidden size,) vector; None for other operations than `linear`.
     """
 
     matrices: tuple[tuple[Floats, ...], ...]
@@ -36,7 +36,7 @@ class LinearWeights:
 
 
 def draw_weights(cell: Cell, inputs: int, size: int, rng: np.random.Generator) -> LinearWeights:
-    """Draw all parameters uniformly in +-1/sqrt(size), as in the released code; `x` has length `inputs`."""
+    """Draw the parameters of the linears uniformly in +-1/sqrt(size), as released; `x` has length `inputs`."""
     bound = 1.0 / np.sqrt(size)
     matrices: list[tuple[Floats, ...]] = []
     biases: list[Floats | None] = []
@@ -129,7 +129,7 @@ def unroll(
 
 
 def _simple(op: int, a: list[Floats]) -> Floats:
-    """Apply an operation without parameters."""
+    """Apply an operation without parameters to (size, rows) inputs."""
     if op == _TANH:
         return exact.tanh(a[0])
     if op == _SIGM:

@@ -33,8 +33,8 @@ Node = tuple[int, tuple[int, ...]]
 def _levels(p: tuple[float, ...]) -> list[float]:
     """Cumulative probabilities of `len(p)` choices, to draw by `bisect`.
 
-    `bisect(levels, rng.random())` draws the same as `rng.choice(len(p), p=p)`, without its checks, which take twenty
-    times as long.
+    `bisect(levels, rng.random())` draws the same as `rng.choice(len(p), p=p)`, without the checks of NumPy, which take
+    twenty times as long.
     """
     ends = np.cumsum(p)
     return (ends / ends[-1]).tolist()  # type: ignore[no-any-return]
@@ -86,7 +86,7 @@ def _node(rng: np.random.Generator, vector: int, sources: list[int], bare: list[
 
 
 def prune(hidden: int, nodes: list[Node], outputs: tuple[int, ...]) -> Cell | None:
-    """`pruned`, or None if the cell is outside the search space."""
+    """Return the cell as `pruned` does, or None if it is outside the search space."""
     try:
         return pruned(hidden, nodes, outputs)
     except InvalidRecipe:

@@ -20,7 +20,7 @@ PROBE_SIZE = 32
 """Length of all vectors."""
 
 BATCH = 16
-"""Number of random sequences."""
+"""Number of random sequences for each scale."""
 
 WARMUP = 16
 """Steps before the perturbation."""
@@ -41,7 +41,7 @@ FLOOR = 1e-6
 """Number added before logarithms of magnitudes, and smallest divisor."""
 
 PROBE_DECIMALS = 4
-"""Decimals kept of each feature, so that machines agree."""
+"""Number of decimals to which features are rounded, so that all machines agree."""
 
 _PER_SCALE = ("mean_magnitude", "spread", "mean", "largest", "rank", *(f"memory_{lag}" for lag in LAGS))
 
@@ -79,7 +79,7 @@ def probe(cell: Cell) -> Floats:
 
 
 def _run(cell: Cell, weights: LinearWeights) -> list[float]:
-    """The features, scale by scale; all scales are run in one batch."""
+    """Return the features, scale by scale, sizes as base-10 logarithms; all scales are run in one batch."""
     warm, pairs, _ = _inputs()
     states, outputs = unroll(cell, weights, warm, [(np.zeros_like(warm[0][0]), 0.0)] * cell.hidden, CAP)
     _, after = unroll(cell, weights, pairs, [(np.hstack([state] * 2), bound) for state, bound in states], CAP)

@@ -31,7 +31,7 @@ def main(words: Sequence[str] | None = None) -> None:
 
 
 def write(made: Packs, tables: Sequence[str]) -> None:
-    """Write packs, and pin them and their tables."""
+    """Write packs, pin them and their tables in the catalogue, and print their sizes."""
     pins = {}
     for pack, arrays in made.items():
         content = packs.to_bytes(arrays)
@@ -65,7 +65,7 @@ def check(made: Packs, tables: Sequence[str]) -> None:
 
 
 def _pin(fresh: Mapping[str, str]) -> None:
-    """Add rows to the catalogue's pins, or replace them."""
+    """Add or replace rows of `packs.csv`, and clear the cache of `catalogue.pins`."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(("name", "sha256"))

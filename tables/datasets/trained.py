@@ -97,7 +97,7 @@ class Packing:
         return {**arrays, "machines": np.array(machines)}
 
     def measured(self, record: Mapping[str, Any]) -> tuple[Floats, Floats]:
-        """(epochs, counts) and (epochs, losses) of a record, with losses clipped as stored."""
+        """(epochs, counts) and (epochs, losses) of a record; losses are in nats and clipped as stored."""
         return self._columns(record, self.counts), np.minimum(self._columns(record, self.losses), _MOST)
 
     def _columns(self, record: Mapping[str, Any], names: tuple[str, ...]) -> Floats:
@@ -105,12 +105,12 @@ class Packing:
         return np.asarray(values[:, [self.fields.index(name) for name in names]])
 
     def kept(self, arrays: TrainingArrays, at: tuple[int, ...]) -> tuple[Floats, Floats]:
-        """(epochs, counts) and (epochs, losses) of a packed training."""
+        """(epochs, counts) and (epochs, losses in nats) of a packed training, for the epochs that it finished."""
         n = int(arrays["epochs"][at])
         return arrays["counts"][at][:n].astype(np.float64), arrays["losses"][at][:n] * UNIT
 
     def complete(self, arrays: TrainingArrays) -> dict[str, int]:
-        """Number of leading rows with all their seeds, by label of the other axes."""
+        """Return the number of rows before the first that lacks a seed, by label of the other axes."""
         leading = itertools.product(*(range(len(axis)) for axis in self.axes[:-2]))
         counts = {at: int(np.append(_begun(arrays)[at].all(axis=1), False).argmin()) for at in leading}
         return {"-".join(str(axis[i]) for axis, i in zip(self.axes, at, strict=False)): n for at, n in counts.items()}
@@ -129,7 +129,7 @@ class Packing:
         return ["-".join(str(axis[i]) for axis, i in zip(self.axes, at, strict=True)) for at in places]
 
     def has(self, arrays: TrainingArrays, task: str) -> bool:
-        """Return whether a training is packed."""
+        """Return whether a training is in the arrays, also one that failed in its first epoch."""
         return bool(_begun(arrays)[self.place(task)])
 
 
@@ -184,7 +184,7 @@ def table(
 
 
 def by_epoch(costs: Sequence[float], epochs: int) -> Floats:
-    """(rows, 1, epochs) cumulative costs, if each epoch of a row costs the same."""
+    """(rows, 1, epochs) cumulative costs, given the (rows,) costs of one epoch."""
     return np.asarray(np.multiply.outer(np.array(costs), np.arange(1.0, epochs + 1.0)[None]))
 
 

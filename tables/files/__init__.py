@@ -1,1 +1,1 @@
-"""Files on disk: downloads, checksums, packs, locks, atomic writing."""
+"""Files on disk: data folder, downloads, checksums, packs, archives, locks, atomic writing."""

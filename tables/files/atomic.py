@@ -115,7 +115,7 @@ def _harmless(value: Any) -> Any:
 
 
 def read_csv(path: Path | str) -> list[dict[str, str]]:
-    """The rows of a CSV file with a header."""
+    """Return the rows of a CSV file with a header, each a dict of texts by column."""
     with open(path, newline="", encoding="utf-8") as stream:
         return list(csv.DictReader(stream))
 
@@ -167,7 +167,7 @@ def sweep(folder: Path) -> None:
 
 @functools.cache
 def machine() -> str:
-    """Hash that identifies machine, boot and process namespace."""
+    """Return 16 hex digits that identify the machine, its boot and the process namespace."""
     known = [platform.node()]
     for path in ("/proc/sys/kernel/random/boot_id", "/proc/self/ns/pid"):
         with contextlib.suppress(OSError):
@@ -190,7 +190,7 @@ def alive(process: int, start: str = "") -> bool:
 
 
 def start_of(process: int) -> str:
-    """Start of a process of this `machine`, by which it differs from a later one of its id; empty if unknown."""
+    """Return the start of a process of this `machine` as text, which distinguishes reused ids; empty if unknown."""
     return _status(process)[1]
 
 

@@ -95,7 +95,7 @@ def _downloaded(
 
 
 def _received(record: catalogue.File, session: requests.Session, url: str, timeout: float) -> bytes:
-    """Request a file once and return its content, checked against the catalogue."""
+    """Request a file once and return its verified content; raise `_Interrupted` or `_Refused` if this fails."""
     content = bytearray()
     try:
         with session.get(url, stream=True, timeout=(min(10.0, timeout), timeout)) as reply:

@@ -45,7 +45,7 @@ def locked(folder: Path, wait: bool = True) -> Iterator[None]:
 
 
 def _of_system(folder: Path, wait: bool) -> int | None:
-    """Take the system's lock on a folder and return its handle; None if system or file system has no such locks."""
+    """Take the system's lock on a folder and return its handle; None if the system or file system has none."""
     if fcntl is None:
         return None
     handle = os.open(folder, os.O_RDONLY)

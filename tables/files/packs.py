@@ -101,12 +101,12 @@ def scaled(values: npt.ArrayLike, digits: npt.ArrayLike = 0) -> Array:
 
 
 def unscaled(whole: Array, digits: npt.ArrayLike = 0) -> npt.NDArray[np.float64]:
-    """The numbers that `scaled` converted to integers."""
+    """Return the float64 numbers that `scaled` converted to integers, given the same `digits`."""
     return whole / 10.0 ** np.asarray(digits)
 
 
 def smallest(whole: Array) -> Array:
-    """The integers in the smallest type that can represent them."""
+    """Convert integers to the smallest type that can represent them: unsigned if none is negative; up to int64."""
     low, high = int(whole.min(initial=0)), int(whole.max(initial=0))
     kinds = (np.uint8, np.uint16, np.uint32) if low >= 0 else (np.int8, np.int16, np.int32)
     fits = [kind for kind in kinds if np.iinfo(kind).min <= low and high <= np.iinfo(kind).max]

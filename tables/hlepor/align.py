@@ -41,7 +41,7 @@ class Statistics:
         hypothesis_length: (segments,) float64, number of tokens.
         reference_length: (segments,) float64, number of tokens.
         matches: (segments,) float64, number of shared tokens, counted with multiplicity.
-        npd: (segments, max_n + 1) float64, NPD for n = 0, 1, ..., max_n.
+        npd: (segments, max_n + 1) float64, NPD for n = 0, 1, ..., max_n; in words if `paper`, else relative to lengths.
         variant: One of `VARIANTS`, the form of `npd`.
     """
 
@@ -135,7 +135,7 @@ def _npd(
 def _align(
     places: list[int], free: list[int], near_h: _Contexts, near_r: _Contexts, n: int, choose: _Choice
 ) -> list[tuple[int, int]]:
-    """Pair the positions of one word in the hypothesis, from left to right, with free ones in the reference."""
+    """Pair positions of a word in the hypothesis, from left to right, with free ones in the reference, if any."""
     free = free.copy()
     pairs = []
     for i in places[: len(free)]:

@@ -45,7 +45,7 @@ class Parameters:
         object.__setattr__(self, "n", int(self.n))
 
     def vector(self) -> tuple[float, ...]:
-        """The values in the order of `NAMES`."""
+        """Return the six values as floats, in the order of `NAMES`."""
         return tuple(float(v) for v in astuple(self))
 
 

@@ -1,4 +1,4 @@
-"""Scores from text or statistics: one corpus, one or many parameter vectors, a few NumPy operations."""
+"""hLEPOR scores of a corpus, from text or statistics, for one or many parameter vectors; the tokenizer."""
 
 import functools
 from collections.abc import Callable, Sequence

@@ -28,7 +28,7 @@ def grid(name: str, values: tuple[int, ...], text: str, condition: Any = None) -
 def space(architecture: str) -> tuple[Hyperparameter, ...]:
     """The search space of an architecture, in the order of Table 2.
 
-    All are drawn uniformly, the learning rate log-uniformly. Attention heads and decoder layers of the LSTM are
+    The learning rate is drawn log-uniformly, the others uniformly. Attention heads and decoder layers of the LSTM are
     fixed at 1 (section 4.1), so that both architectures have the same sixteen names.
 
     Raises:

@@ -30,7 +30,7 @@ from hpo_envs.tables.table import Floats, Table
 DATA = Path(__file__).with_name("charhpo.npz")
 
 UNIT = 4095
-"""Numbers are scaled to [0, 1] and rounded to multiples of 1/UNIT; equal ones have equal results."""
+"""Inputs are scaled to [0, 1] and rounded to multiples of 1/UNIT; equal multiples have equal results."""
 
 LEAF = 1e-5
 """Unit of the stored leaves."""
@@ -50,7 +50,7 @@ The runtime's forest also has the accuracy's score, a number.
 
 @dataclass(frozen=True)
 class Surrogate:
-    """Fitted parameters.
+    """Fitted parameters of the surrogate.
 
     Axis 0 is the architecture in the order of `ARCHITECTURES` for forests, the task in the order of
     `TABLES` for arrays per task; axis 1 of forests is accuracy, runtime.
@@ -157,7 +157,7 @@ def inputs(arch: int, task: Ints, configs: Floats) -> Ints:
 
 
 def _numbers(x: Any) -> Any:
-    """(n,) numbers, or if there is one, itself: the same arithmetic takes a tenth of the time."""
+    """Return (n,) numbers; if n is 1, the number itself, with which arithmetic takes a tenth of the time."""
     return x[0] if len(x) == 1 else x
 
 
@@ -183,7 +183,7 @@ def draws(name: str) -> Floats:
 
 @functools.cache
 def load() -> Surrogate:
-    """The surrogate that ships with the package."""
+    """Return the surrogate that ships with the package; repeated calls return the same object."""
     return Surrogate(**atomic.read_npz(DATA))
 
 

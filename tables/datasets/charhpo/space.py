@@ -17,7 +17,7 @@ WARMUPS = 50_000
 """Number of values of `warmup_samples` (Table 2)."""
 
 RATE, SCHEDULER, WARMUP = 1, 5, 6
-"""Columns of the hyperparameters that are treated differently."""
+"""Columns of the learning rate, the scheduler and the warm-up, which are encoded differently."""
 
 
 def natural(h: Hyperparameter, u: Floats) -> Floats:

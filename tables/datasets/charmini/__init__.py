@@ -1,4 +1,4 @@
-"""Small character models trained by this project: the table CharMini."""
+"""Small character models trained by this project: the CharMini tables."""
 
 from pathlib import Path
 

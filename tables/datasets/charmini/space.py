@@ -41,7 +41,7 @@ def space(architecture: str) -> tuple[Hyperparameter, ...]:
 
 @functools.cache
 def drawn(architecture: str) -> Floats:
-    """(128, 16) the configurations in the order in which they are trained, inactive hyperparameters at 0."""
+    """(128, 16) stored numbers of the configurations, in the order of training; inactive hyperparameters are 0."""
     searched = space(architecture)
     key = draws.mix(_KEY, ARCHITECTURES.index(architecture))
     cells = np.arange(DRAWN * len(searched)).reshape(DRAWN, -1)

@@ -7,7 +7,7 @@ LABELS = ("mqm", "psqm", "mqm-edited")
 """Kinds of human labels; `mqm-edited` has the translations with the edits that raters of newstest2020 made."""
 
 REFERENCES = {"ted-zhen": ("B", "A")}
-"""References that a pair can be scored against, the default first; other pairs have only `A`, the first one."""
+"""Pair -> references that it can be scored against, the default first; other pairs have only `A`."""
 
 TED = {"cushlepor/ted-ende": "A", "cushlepor/ted-zhen": "B", "cushlepor/ted-zhen-a": "A"}
 """Tables of TED talks -> their reference: A is `ref` in upstream's files, B `refB`."""

@@ -24,7 +24,8 @@ def setting_of(given: str) -> hlepor.Parameters:
     """A published setting by name, or that of a JSON file.
 
     Raises:
-        ValueError: The setting is unknown, or the file lacks the six numbers.
+        ValueError: The setting is unknown or invalid, or the file lacks the six numbers.
+        OSError: The file cannot be read.
     """
     if not given.endswith(".json"):
         return hlepor.preset(given)

@@ -73,7 +73,7 @@ class ParameterBox:
         self._width = np.where(np.isfinite(self._start), end - self._start, 0.0)
 
     def natural(self, actions: Floats) -> Floats:
-        """Map (k, 6) points of [-1, 1]^6 to (k, 6) parameter vectors; n divides its axis into equal parts."""
+        """Map (k, 6) points of [-1, 1]^6 to (k, 6) parameter vectors; the values of n divide their axis equally."""
         share = (actions + 1.0) * 0.5
         n = np.minimum(np.floor(share[:, 2] * self._choices), self._choices - 1.0) + self.low[2]
         if self.log:

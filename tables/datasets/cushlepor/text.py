@@ -259,7 +259,7 @@ def parse_tsv(content: bytes, file: str, score_range: tuple[float, float] | None
 
 
 def parse_pairs(content: bytes, file: str) -> tuple[list[str], list[str]]:
-    """Hypotheses and references of a user's TSV."""
+    """Return the hypotheses and references of a user's TSV; ValueError if it is invalid or has no rows."""
     rows = _pairs(content, file)
     return [row["hypothesis"] for _, row in rows], [row["reference"] for _, row in rows]
 

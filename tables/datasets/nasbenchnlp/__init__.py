@@ -14,7 +14,7 @@ EPOCHS = 50
 """Epochs of a full training (section 3)."""
 
 CAP = 50.0
-"""Highest log perplexity in the table, also the value of a run without a usable loss."""
+"""Cap of log perplexities in nats, also the value of a run without a usable loss."""
 
 LOGS = "nasbenchnlp/train_logs_wikitext-2/logs.zip"
 """Upstream's logs on WikiText-2."""

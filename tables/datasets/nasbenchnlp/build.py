@@ -203,7 +203,7 @@ def curves_table(
 
 
 def paired_losses(curves: Table, final: Table) -> tuple[Floats, Floats]:
-    """Mean final test losses on WikiText-2, and on PTB, of the recipes with a finite loss on both."""
+    """Return (recipes,) mean final test losses on WikiText-2, and on PTB, of recipes with a finite loss on both."""
     ids, ends = architectures(), curves.values[:, :, -1, curves.metric("test_loss")]
     losses = dict(zip(map(int, final.keys), final.final("test_loss"), strict=True))
     x, y = [], []

@@ -78,7 +78,7 @@ def inputs(cell: Cell) -> Floats:
 
 
 def fold(name: str) -> int:
-    """Fold of a canonical key."""
+    """Return the fold of a canonical key, a hash in 0 to FOLDS - 1."""
     return int.from_bytes(hashlib.blake2b(f"fold|{name}".encode(), digest_size=8).digest(), "little") % FOLDS
 
 

@@ -26,7 +26,7 @@ class _PlainUnpickler(pickle.Unpickler):
 
 
 def make() -> packing.Packs:
-    """Configurations (indices of values) and curves of each corpus, by configuration, then by place in the file."""
+    """Return configurations, as indices of values, and curves of each corpus, by configuration, then file order."""
     records = _PlainUnpickler(io.BytesIO(store.read(FILE))).load()
     arrays: dict[str, packs.Array] = {}
     for corpus, ends in CORPORA.items():
@@ -52,7 +52,7 @@ def make() -> packing.Packs:
 
 
 def _choices(record: Mapping[str, Any], hyperparameters: tuple[Hyperparameter, ...]) -> tuple[int, ...]:
-    """Index of a record's value of each hyperparameter among the hyperparameter's values."""
+    """Return the index of a record's value among the values of each hyperparameter."""
     raw = {h.name: record["hyperparams"].get(_FIELDS.get(h.name, h.name)) for h in hyperparameters}
     raw = {**raw, "base": record["basemodel"], "bpe": 1000 * (raw.get("bpe") or 0)}
     return tuple(h.values.index(raw[h.name]) for h in hyperparameters)

@@ -1,13 +1,13 @@
 """Step Law: language models pretrained on grids of learning rate and batch size."""
 
 SIZES = {"215m": 214_663_680, "268m": 268_304_384, "429m": 429_260_800, "537m": 536_872_960, "1074m": 1_073_741_824}
-"""Parameters of dense models, by name."""
+"""Name of a dense model -> number of its parameters."""
 
 _TOKENS = {
     "215m": (4.0, 11.4, 20.0, 100.0), "268m": (5.0, 14.2, 25.0, 80.0), "429m": (8.0, 22.7, 40.0, 50.0),
     "537m": (10.0, 28.4, 50.0), "1074m": (20.0, 56.9),
 }  # fmt: skip
-"""Billions of tokens that dense models were trained on."""
+"""Name of a dense model -> numbers of training tokens, in billions."""
 
 MIXTURES = ("1in8", "1in89", "2in88", "3in8")
 """Mixtures of experts, named by the experts that a token visits and the number of all experts."""

@@ -29,7 +29,7 @@ METRICS = (
 
 
 def files(name: str) -> tuple[str, ...]:
-    """The upstream file of a table."""
+    """Return the upstream file of a table, as a tuple of one."""
     return (DENSE if GRIDS[name.partition("/")[2]][0] in SIZES else MIXTURE,)
 
 

@@ -8,8 +8,8 @@ TASKS = {
     "lstm128-long-mean": "patch128_LSTM128_avg_bs64", "vrnn64-relu-mean": "patch32_VRNN64_relu_avg_bs128",
     "vrnn64-tanh-mean": "patch32_VRNN64_tanh_avg_bs128", "vrnn128-tanh": "patch32_VRNN128_tanh_bs128",
 }  # fmt: skip
-"""Name in ids -> the end of TaskSet's own name: cell and units; `mean` of its states instead of the last; `long`: 128
-subwords of a review instead of 32; `e128`: embeddings of 128."""
+"""Name in ids -> end of TaskSet's name. Names have the cell and its number of units; `mean`: the mean of the states is
+classified, not the last one; `long`: 128 subwords of a review instead of 32; `e128`: embeddings of size 128."""
 
 TABLES = tuple(f"taskset/{name}" for name in TASKS)
 """Names of the tables."""

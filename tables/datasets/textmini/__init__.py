@@ -6,4 +6,4 @@ MEASURED = Path(__file__).with_name("measured")
 """Folder of the measurements, a file per table."""
 
 LABELS = tuple(sorted(file.stem for file in MEASURED.glob("*.npz")))
-"""`{task}-{model}` of the tables."""
+"""Labels `{task}-{model}` of the tables, sorted."""

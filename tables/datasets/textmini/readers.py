@@ -39,7 +39,7 @@ def columns(content: bytes) -> Iterator[Sentence]:
 
 
 def inflections(content: bytes) -> Iterator[Sentence]:
-    """Features, `=` and letters of each lemma, with the edit script of its form; lines have lemma, features, form."""
+    """Yield features, `=` and letters of each lemma, with the edit script of its form; lines: lemma, features, form."""
     for line in content.decode().splitlines():
         lemma, features, form = line.split("\t")
         yield (*re.findall(r"[^;(),]+", features), "=", *lemma), script(lemma, form)

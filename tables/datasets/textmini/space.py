@@ -13,7 +13,7 @@ from hpo_envs.tables.table import Floats, Hyperparameter
 from hpo_envs.tables.user.space import Points
 
 MODELS = ("joint", "crf", "neural", "tagger", "lstm", "transformer")
-"""Model classes."""
+"""Names of the model classes, which are modules of `spaces`."""
 
 _KEY = 0x54657874
 """Seed of the draws of the configurations."""
@@ -36,7 +36,7 @@ def space(model: str) -> tuple[Hyperparameter, ...]:
 
 @functools.cache
 def drawn(model: str) -> Floats:
-    """(rows, d) the configurations in the order in which they are trained, inactive hyperparameters at 0.
+    """(rows, d) stored numbers of the configurations, in the order of training; inactive hyperparameters are 0.
 
     Draws are uniform, on the scale of the hyperparameter; the values of a list are equally likely.
     """

@@ -1,1 +1,1 @@
-"""Saved tables of users."""
+"""Users' tables, and the synthetic example, as a data set."""

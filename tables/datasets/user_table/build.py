@@ -20,12 +20,12 @@ def __getattr__(name: str) -> Any:
 
 
 def shipped(name: str) -> Table:
-    """The example, or a saved table."""
+    """Return the synthetic example, or a user's table, see `user.load`."""
     return example() if name == user.EXAMPLE else user.load(name)
 
 
 def example() -> Table:
-    """A synthetic table of 96 configurations of four hyperparameters: a quadratic formula, not measured."""
+    """Return a synthetic table of 96 configurations of four hyperparameters, whose accuracy is a quadratic formula."""
     grid = list(itertools.product((1e-4, 3e-4, 1e-3, 3e-3), (1, 2, 3, 4, 6, 8), ("relu", "tanh"), (0.0, 0.3)))
     space = (
         Hyperparameter("learning_rate", "float", 1e-4, 3e-3, True, (1e-4, 3e-4, 1e-3, 3e-3)),

@@ -64,14 +64,14 @@ def _hash(example: Any) -> bytes:
 
 
 def split(examples: Iterable[tuple[Any, Any]], validation: int, test: int) -> dict[str, Examples]:
-    """Split distinct examples at random, by a hash into test, validation (of these sizes) and training examples."""
+    """Split distinct examples by a hash into `test` and `validation`, of these sizes, and `train`, the rest."""
     ordered = sorted(dict.fromkeys(examples), key=lambda example: _hash(("split", example)))
     held = test + validation
     return {"test": ordered[:test], "validation": ordered[test:held], "train": ordered[held:]}
 
 
 def upstream(read: Callable[[bytes], Iterable[tuple[Any, Any]]]) -> Callable[..., dict[str, Iterable[tuple[Any, Any]]]]:
-    """Reader of upstream's three parts, each in a file of its own, from the reader of a file."""
+    """Return a reader of upstream's three parts, which are one file each, given the reader of a file."""
     return lambda *files: dict(zip(PARTS, map(read, files), strict=True))
 
 

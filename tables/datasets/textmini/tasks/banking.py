@@ -6,7 +6,7 @@ from hpo_envs.tables.datasets.textmini.tasks import Examples, TextTask, split
 
 
 def read(train: bytes, test: bytes) -> dict[str, Examples]:
-    """The requests; training and validation split upstream's training set, the test set is upstream's."""
+    """Split upstream's training set into training and validation requests; the test set is upstream's."""
     known, unseen = (
         [(row["text"].strip(), row["category"]) for row in csv.DictReader(content.decode().splitlines(keepends=True))]
         for content in (train, test)

@@ -6,7 +6,7 @@ from hpo_envs.tables.datasets.textmini.tasks.entities import FILES
 
 
 def messages(content: bytes) -> list[tuple[str, str]]:
-    """The messages of a file with `yes` or `no`."""
+    """Return the messages of a file, each with `yes` if it mentions an entity, else `no`."""
     return [(" ".join(words), "no" if set(tags) <= {"O"} else "yes") for words, tags in columns(content)]
 
 

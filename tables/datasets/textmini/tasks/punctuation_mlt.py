@@ -22,7 +22,7 @@ def _unmarked(sentence: Sentence) -> Sentence:
 
 
 def texts(content: bytes) -> Iterator[Sentence]:
-    """Texts of five sentences, because the end of a sentence is predicted, too."""
+    """Yield texts of up to five sentences, with the mark after each word; ends of sentences are predicted, too."""
     sentences = [_unmarked(sentence) for sentence in conllu(content)]
     for i in range(0, len(sentences), 5):
         if five := [sentence for sentence in sentences[i : i + 5] if sentence[0]]:

@@ -10,7 +10,7 @@ _MARKS = {"\u0300": "falling", "\u0301": "rising", "\u0303": "broken", "\u0309":
 
 
 def _bare(syllable: str) -> tuple[str, str]:
-    """A syllable without its tone mark, and its tone."""
+    """Return a syllable without its tone mark, and the name of its tone, `level` if it has no mark."""
     letters = unicodedata.normalize("NFD", syllable)
     tone = next((_MARKS[letter] for letter in letters if letter in _MARKS), "level")
     return unicodedata.normalize("NFC", "".join(letter for letter in letters if letter not in _MARKS)), tone
