@@ -35,8 +35,8 @@ def logit(score: float, low: float, high: float) -> float:
 class ArmsAgent(Agent):
     """Base class of agents that select the best of a few noisy arms.
 
-    Works on `Discrete(n)` actions and on `MultiDiscrete([n] * batch)`, where a step evaluates a batch and
-    `info["scores"]` has each score. Results may be delayed: `info["finished"]` is False if no result is returned, and
+    Actions are `Discrete(n)` or `MultiDiscrete([n] * batch)`, where a step evaluates a batch and `info["scores"]` has
+    one score per arm of the action. Results may be delayed: `info["finished"]` is False if no result is returned, and
     `info["action"]` is the action of a returned result.
 
     Attributes:
@@ -69,7 +69,7 @@ class ArmsAgent(Agent):
         """Return the arm to evaluate next, given all results so far."""
 
     def update(self) -> None:
-        """Hook: called after the results of an action were added to `belief`."""
+        """Update the agent once the results of an action were added to `belief`; by default, do nothing."""
 
     def ask(self) -> Any:
         """Return an arm, or a (batch,) int64 vector of arms."""
@@ -95,11 +95,11 @@ class ArmsAgent(Agent):
         self.belief.add(arm, score if self.bounds is None else logit(score, *self.bounds))
 
     def recommend(self) -> Any:
-        """Return the arm with the best mean; for batched actions, a batch of it."""
+        """Return the arm with the best mean, at first arm 0; for batched actions, a (batch,) vector of this arm."""
         return self._action(self.best_mean())
 
     def best_mean(self) -> int:
-        """The arm with the highest sample mean of those evaluated, the first on ties."""
+        """Return the evaluated arm with the highest sample mean, the first one on ties; arm 0 before any evaluation."""
         return int(np.where(self.belief.counts > 0, self.belief.means, -np.inf).argmax())
 
     def draw(self, weights: Floats) -> int:
@@ -152,7 +152,7 @@ class ConfidentAgent(ArmsAgent):
         """Return the arm to evaluate next; called once every arm was suggested `initial` times and pi is defined."""
 
     def choose(self) -> int:
-        """Return an arm of the initial evaluations, else the next in the queue, else that of `sample`.
+        """Return an arm of the initial evaluations, else the next arm in the queue, else the result of `sample`.
 
         While results of initial evaluations are pending, `sample` is replaced by a random arm.
         """
@@ -191,14 +191,14 @@ class ConfidentAgent(ArmsAgent):
         return bool(likelihood_ratio(self.belief) > np.log((1.0 + np.log(t)) / (1.0 - self.confidence)))
 
     def recommend(self) -> Any:
-        """Return the arm with the largest pi (the best mean if `stopping` is not `pi`, or before pi is defined)."""
+        """Return the arm with the largest pi; if `stopping` is not `pi` or pi is undefined, that with the best mean."""
         if self.stopping == "pi" and self.belief.ready:
             return self._action(int(self.pi.argmax()))
         return super().recommend()
 
 
 def budget_of(problem: Problem, least: int) -> int:
-    """The budget of a fixed-budget agent, in evaluations.
+    """Return the budget of a fixed-budget agent, in evaluations.
 
     Raises:
         ValueError: There is no budget, it is not in evaluations, or it is below `least`.
@@ -211,7 +211,7 @@ def budget_of(problem: Problem, least: int) -> int:
 
 
 def _shape(space: gym.Space[Any]) -> tuple[int, int]:
-    """Arms and batch size of an action space."""
+    """Return the number of arms and the batch size of an action space."""
     if isinstance(space, gym.spaces.Discrete) and int(space.start) == 0:
         arms, batch = int(space.n), 1
     elif isinstance(space, gym.spaces.MultiDiscrete) and space.nvec.ndim == 1 and len(set(space.nvec.tolist())) == 1:

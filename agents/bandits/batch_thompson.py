@@ -46,13 +46,13 @@ class BTS(ConfidentAgent):
         self._out = 0
 
     def sample(self) -> int:
-        """Return a draw from pi; the first call of a batch draws for the whole batch."""
+        """Return a draw from pi, and queue the other draws of the batch."""
         self._out = self.batch_size * self.batch
         self._queue.extend(self.draw(self.pi) for _ in range(self._out - 1))
         return self.draw(self.pi)
 
     def update(self) -> None:
-        """Check the stopping rule once the batch is complete."""
+        """Count the results of the batch; check the stopping rule once the batch is complete."""
         self._out = max(self._out - self.batch, 0)
         super().update()
 

@@ -26,11 +26,11 @@ MINIMUM = 3
 """Number of evaluations of each arm that the posterior needs (section 4.2, footnote 3)."""
 
 SMALLEST_SCALE = 1e-9
-"""Smallest scale of an arm's posterior, relative to the range of means or the largest scale; for equal scores."""
+"""Smallest scale of a posterior, relative to the range of the means or the largest scale; needed for equal scores."""
 
 
 def posterior(counts: npt.ArrayLike, means: npt.ArrayLike, squares: npt.ArrayLike) -> ArmPosteriors:
-    """Posteriors of the arms' means from sufficient statistics.
+    """Return the posteriors of the arms' means, given sufficient statistics.
 
     Args:
         counts: (n,) evaluations of each arm, at least 3.
@@ -65,7 +65,7 @@ def _posterior(t: Floats, m: Floats, s: Floats) -> ArmPosteriors:
 
 
 def moments(scores: Any) -> tuple[Floats, Floats, Floats]:
-    """(n,) counts, means and sums of squared deviations of lists of scores, one list per arm.
+    """Return the (n,) counts, means and sums of squared deviations of n lists of scores, one list per arm.
 
     Raises:
         ValueError: A score is NaN or infinite, or an arm has no scores.
@@ -82,12 +82,12 @@ def moments(scores: Any) -> tuple[Floats, Floats, Floats]:
 
 
 def best_probability(p: ArmPosteriors) -> Floats:
-    """(n,) pi, summing to 1, with an error below 1e-6."""
+    """Return the (n,) probabilities that each arm is the best; they sum to 1, with errors of at most 1e-6."""
     return Quadrature(p, RULES["exact"]).pi
 
 
 class Belief:
-    """Statistics of the scores of each arm, and pi, computed from them by the rule `fast`.
+    """Statistics of the scores of each arm, and pi, computed from the statistics by the quadrature rule `fast`.
 
     Each arm's density and distribution function are kept at the nodes, so that a new score only updates one row; the
     nodes are recomputed when their total probability departs from 1, or more than half of the arms have new scores.
@@ -134,7 +134,7 @@ class Belief:
         return self._ready
 
     def posterior(self) -> ArmPosteriors:
-        """The posteriors of the arms' means; a ValueError before `ready`."""
+        """Return the posteriors of the arms' means; raise ValueError before `ready`."""
         return posterior(self.counts, self.means, self.squares)
 
     @property

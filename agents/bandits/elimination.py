@@ -14,7 +14,7 @@ from hpo_envs.tables.checks import one_of
 
 
 def halving_schedule(arms: int, budget: int, rounds: str = "ceil") -> list[tuple[int, int]]:
-    """Rounds of sequential halving, as in Table 1 of Moss et al. (2019).
+    """Return the rounds of sequential halving, as in Table 1 of Moss et al. (2019).
 
     Args:
         arms: Number of arms, >= 2.
@@ -43,7 +43,7 @@ def halving_schedule(arms: int, budget: int, rounds: str = "ceil") -> list[tuple
 
 
 def parts_of(arms: int, rounds: str) -> int:
-    """Number of parts of the budget: log2 of the number of arms, rounded up (`ceil`) or down (`floor`).
+    """Return the divisor of the budget: log2 of the number of arms, rounded up (`ceil`) or down (`floor`).
 
     Raises:
         ValueError: rounds is neither `ceil` nor `floor`.
@@ -55,7 +55,7 @@ def parts_of(arms: int, rounds: str) -> int:
 class Elimination(ArmsAgent):
     """Base class of agents that eliminate arms in rounds; a batch beyond the end of a round repeats its survivors.
 
-    `rounds` lists (survivors at the start, evaluations of each, survivors at the end).
+    `rounds` lists the current and later rounds as (arms at the start, evaluations of each arm, arms at the end).
     """
 
     def __init__(self, problem: Problem, seed: int) -> None:
@@ -67,7 +67,7 @@ class Elimination(ArmsAgent):
         self._start()
 
     def plan(self) -> list[tuple[int, int, int]]:
-        """The initial value of `rounds`."""
+        """Return the initial value of `rounds`."""
         raise NotImplementedError
 
     def choose(self) -> int:
@@ -77,14 +77,14 @@ class Elimination(ArmsAgent):
         return self._queue.popleft()
 
     def update(self) -> None:
-        """Once all evaluations of a round are complete, eliminate arms and start the next round, or be done."""
+        """Once a round is complete, eliminate arms and start the next round; after the last round, set `done`."""
         if not self.done and self.belief.counts.sum() >= self._due:
             self._queue.clear()
             self._drop()
             self._start()
 
     def recommend(self) -> Any:
-        """Return the surviving arm with the best mean; for batched actions, a batch of it."""
+        """Return the surviving arm with the best mean; for batched actions, a (batch,) vector of this arm."""
         return self._action(max(self.survivors, key=lambda arm: (self.belief.counts[arm] > 0, self.belief.means[arm])))
 
     def _drop(self) -> None:
@@ -135,7 +135,7 @@ class SequentialHalving(Elimination):
         super().__init__(problem, seed)
 
     def plan(self) -> list[tuple[int, int, int]]:
-        """The rounds of Algorithm 1."""
+        """Return the rounds of Algorithm 1, see `Elimination`."""
         least = self.arms * parts_of(self.arms, self._rounds)
         budget = budget_of(self.problem, least) if self._total is None else self._total
         schedule = halving_schedule(self.arms, budget, self._rounds)
@@ -167,7 +167,7 @@ class SuccessiveRejects(Elimination):
     """
 
     def plan(self) -> list[tuple[int, int, int]]:
-        """The rounds of the paper's Figure 2."""
+        """Return the rounds of the paper's Figure 2, see `Elimination`."""
         n, budget = self.arms, budget_of(self.problem, self.arms)
         logbar = 0.5 + functools.reduce(operator.add, (1.0 / i for i in range(2, n + 1)), 0.0)
         totals = [0] + [max(math.ceil((budget - n) / (logbar * (n + 1 - k))), 1) for k in range(1, n)]

@@ -7,9 +7,9 @@ from hpo_envs.agents.models import Floats
 
 
 def likelihood_ratio(belief: Belief) -> float:
-    """Generalised log-likelihood ratio of "the best mean is the best arm", for Gaussian arms with unknown variances.
+    """Return the generalised log-likelihood ratio of "the arm with the best mean is the best arm" for Gaussian arms.
 
-    min over j of min over u of sum over k in {best, j} of T_k / 2 * log(1 + (mean_k - u)^2 / variance_k), variances
+    It is min over j, u of sum over k in {best, j} of T_k / 2 * log(1 + (mean_k - u)^2 / variance_k), with variances
     by maximum likelihood (Jourdan, Degenne and Kaufmann 2023, "Dealing with unknown variances in best-arm
     identification").
     """
@@ -17,8 +17,9 @@ def likelihood_ratio(belief: Belief) -> float:
 
 
 def transport(belief: Belief, leader: int) -> Floats:
-    """(arms,) cost of the alternative that an arm is as good as the leader: 0 if its mean is; the leader's is infinite.
+    """Return the (arms,) transportation costs: the evidence against each arm being at least as good as the leader.
 
+    The cost is 0 for an arm whose sample mean is at least the leader's, and infinite for the leader itself.
     The inner minimum over u is taken on a grid between the two means, then on a finer one around the best node.
     """
     counts, means = belief.counts, belief.means

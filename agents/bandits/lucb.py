@@ -48,7 +48,7 @@ class LUCB(ConfidentAgent):
         self.stopping = stopping
 
     def half_widths(self) -> Floats:
-        """(arms,) half widths of the intervals around the means; without `confidence`, delta is 0.05."""
+        """Return the (arms,) half widths of the intervals around the means; without `confidence`, delta is 0.05."""
         from scipy.special import stdtrit
 
         counts = self.belief.counts
@@ -58,7 +58,7 @@ class LUCB(ConfidentAgent):
         return np.asarray(-stdtrit(counts - 1.0, level) * deviation / np.sqrt(counts))
 
     def pair(self) -> tuple[int, int]:
-        """The arm with the best mean, and the other arm with the highest upper bound."""
+        """Return the arm with the best mean, and the arm with the highest upper bound among the others."""
         first = self.best_mean()
         upper = self.belief.means + self.half_widths()
         upper[first] = -np.inf

@@ -66,5 +66,5 @@ class NonAdaptive(ConfidentAgent):
         return bool(self.belief.counts.min() == self.belief.counts.max())
 
     def recommend(self) -> Any:
-        """Return the arm with the best mean under a fixed budget, else that of `ConfidentAgent`."""
+        """Return the arm with the best mean if `confidence` is None, else the recommendation of `ConfidentAgent`."""
         return self._action(self.best_mean()) if self._fixed else super().recommend()

@@ -45,7 +45,7 @@ class ArmPosteriors:
 
 
 class Quadrature:
-    """Nodes and weights for given posteriors, the density and distribution function of each arm at them, and `pi`."""
+    """Quadrature of pi for given posteriors: nodes, weights, and each arm's density and distribution function."""
 
     def __init__(self, p: ArmPosteriors, rule: QuadratureRule) -> None:
         self.rule = rule
@@ -85,7 +85,7 @@ class Quadrature:
 
 
 def _cells(p: ArmPosteriors, rule: QuadratureRule) -> Floats:
-    """Edges of the cells, increasing: narrow wherever some arm is narrow, wide in the tails."""
+    """Return the increasing edges of the cells, which are narrow near narrow posteriors and wide in the tails."""
     z = np.array([_quantile(float(df), rule.tail) for df in p.df])
     low, high = float((p.mean - z * p.scale).max()), float((p.mean + z * p.scale).max())
     marks = np.outer(p.scale, _MARKS) + p.mean[:, None]
@@ -104,7 +104,7 @@ _MARKS = np.concatenate([-_POSITIVE[::-1], [0.0], _POSITIVE])
 
 @functools.cache
 def _legendre(n: int) -> tuple[Floats, Floats]:
-    """Gauss-Legendre nodes and weights on [0, 1]."""
+    """Return the (n,) Gauss-Legendre nodes and their (n,) weights on [0, 1]."""
     x, w = np.polynomial.legendre.leggauss(n)
     return 0.5 * (x + 1.0), 0.5 * w
 

@@ -27,7 +27,7 @@ from hpo_envs.tables.checks import one_of, regular
 
 
 def read_scores(path: Path | str) -> dict[str, list[float]]:
-    """Scores by model, in the order of the file.
+    """Return the scores of each model, by name in the order of the file.
 
     Raises:
         ValueError: The file has another format, or a score is not a number; the message names the column.
@@ -59,7 +59,7 @@ def advise(
 
     Args:
         scores: At least two models, at least three finite scores each.
-        confidence: Selection is decided once the best model's probability exceeds this.
+        confidence: The selection is decided if the best model's probability exceeds this.
         batch: Evaluations to propose.
         lower_is_better: Whether scores are losses.
         transform: `none` or `logit`.
@@ -107,7 +107,7 @@ def advise(
 
 
 def format_advice(result: Mapping[str, Any]) -> str:
-    """The result of `advise` as text."""
+    """Return the result of `advise` as text: a table of the models, the decision and the proposal."""
     models, best = result["models"], result["best"]
     width = max(5, *map(len, models))
     lines = [f"{'model':{width}} {'evaluations':>11} {'mean':>10} {'deviation':>10} {'P(best)':>8}"]

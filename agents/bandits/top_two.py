@@ -30,15 +30,15 @@ class TopTwo(ConfidentAgent):
         self.beta = beta
 
     def leader(self) -> int:
-        """The leader: a draw from pi."""
+        """Return the leader, by default a draw from pi."""
         return self.draw(self.pi)
 
     def challenger(self, leader: int) -> int:
-        """The challenger: an arm that may be better than the leader."""
+        """Return the challenger, an arm that may be better than the leader."""
         raise NotImplementedError
 
     def sample(self) -> int:
-        """The leader with probability beta, else its challenger."""
+        """Return the leader with probability beta, else the challenger."""
         leader = self.leader()
         return leader if self.rng.random() < self.beta else self.challenger(leader)
 
@@ -66,7 +66,7 @@ class TTTS(TopTwo):
     """
 
     def challenger(self, leader: int) -> int:
-        """A second draw from pi, given that it differs from the first."""
+        """Return a draw from pi, given that it is not the leader."""
         rest = self.pi.copy()
         rest[leader] = 0.0
         if not rest.sum() > 0.0:  # pi of the leader is 1 to rounding: the others are equally unlikely
@@ -99,7 +99,7 @@ class T3C(TopTwo):
     """
 
     def challenger(self, leader: int) -> int:
-        """The arm with the smallest transportation cost, ties broken at random."""
+        """Return the arm with the smallest transportation cost; ties are broken at random."""
         cost = transport(self.belief, leader)
         return int(self.rng.choice(np.flatnonzero(cost == cost.min())))
 
@@ -127,12 +127,12 @@ class TTEI(TopTwo):
     """
 
     def leader(self) -> int:
-        """The arm with the largest expected improvement over the best mean."""
+        """Return the arm with the largest expected improvement over the best mean."""
         p = self.belief.posterior()
         return int(log_expected_improvement(p.mean - p.mean.max(), p.scale).argmax())
 
     def challenger(self, leader: int) -> int:
-        """The arm, other than the leader, with the largest expected improvement over the leader's mean."""
+        """Return the arm, other than the leader, with the largest expected improvement over the leader's mean."""
         p = self.belief.posterior()
         value = log_expected_improvement(p.mean - p.mean[leader], np.hypot(p.scale, p.scale[leader]))
         value[leader] = -np.inf

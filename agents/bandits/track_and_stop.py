@@ -42,7 +42,7 @@ class TrackAndStop(ConfidentAgent):
         super().__init__(problem, seed, stopping=stopping, **options)
 
     def sample(self) -> int:
-        """Return an undersampled arm, or the one furthest behind its optimal share."""
+        """Return the least evaluated arm if it is undersampled, else the arm furthest behind its optimal share."""
         counts = self.belief.counts
         t = float(counts.sum())
         if counts.min() < np.sqrt(t) - self.arms / 2.0:
@@ -53,7 +53,7 @@ class TrackAndStop(ConfidentAgent):
 
 
 def optimal_weights(means: Floats, variances: Floats) -> Floats:
-    """Optimal fractions of evaluations to identify the best Gaussian arm.
+    """Return the optimal fractions of evaluations to identify the best Gaussian arm.
 
     Maximises min over j of (gap_j^2 / 2) / (variance_1 / w_1 + variance_j / w_j). At the optimum all of these equal
     some y, and sum over j of (variance_1 / w_1^2) / (variance_j / w_j^2) = 1 (Garivier and Kaufmann 2016, Theorem 5,

@@ -16,7 +16,7 @@ METHODS = ("fast", "quality", "random_search")
 """Generation strategies of `ax.api.client.Client`."""
 
 ENUMERATED = 1000
-"""Largest number of integers that Ax gets as integers; longer ranges are reals, since BoTorch lists all integers."""
+"""Largest size of an integer range that Ax gets as integers; longer ranges are reals, as BoTorch lists all integers."""
 
 
 class Ax(ExternalOptimizer):
@@ -74,7 +74,7 @@ class Ax(ExternalOptimizer):
         return number, {name: _natural(self._axis(name), v) for name, v in values.items()}
 
     def adopt(self, suggestion: Any, action: Any) -> Any:
-        """The index of the trial for the evaluated action; for a row, a new trial in place of the suggested one."""
+        """Return the index of the evaluated action's trial; for a row, a new trial replaces the suggested one."""
         if self._rows is None:
             return suggestion
         self._client.mark_trial_abandoned(suggestion)
@@ -82,7 +82,7 @@ class Ax(ExternalOptimizer):
         return self._client.attach_trial({n: _stored(self._axis(n), v) for n, v in config.items()})
 
     def learn(self, suggestion: Any, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Complete the trial, or mark it as failed."""
+        """Complete the trial with the reward, or mark it as failed if the run failed or diverged."""
         if lost(info):
             self._client.mark_trial_failed(suggestion)
         else:
@@ -93,7 +93,7 @@ class Ax(ExternalOptimizer):
 
 
 def parameters_of(space: Space) -> list[Any]:
-    """Ax's parameters: ranges with their scales, ordered and unordered choices with their dependent parameters."""
+    """Return Ax's parameters: ranges with their scales, and choices with their order and dependent parameters."""
     configs = package("ax.api.configs")
     made: list[Any] = []
     for j, (name, axis) in enumerate(zip(space.names, space.axes, strict=True)):
@@ -112,7 +112,7 @@ def parameters_of(space: Space) -> list[Any]:
 
 
 def _type(axis: Axis) -> str:
-    """Ax's type of a parameter; choices of several types are strings, but ints and floats are floats."""
+    """Return Ax's type of a parameter; choices of several types are strings, but ints and floats are floats."""
     if not axis.choices and not axis.single:
         return "int" if axis.whole and axis.high - axis.low < ENUMERATED else "float"
     kinds = " ".join(sorted({type(choice).__name__ for choice in axis.choices or (axis.natural(0.0),)}))
@@ -120,10 +120,10 @@ def _type(axis: Axis) -> str:
 
 
 def _stored(axis: Axis, value: Any) -> Any:
-    """Ax's value for a natural value."""
+    """Return Ax's value for a natural value."""
     return {"bool": bool, "int": int, "float": float, "str": str}[_type(axis)](value)
 
 
 def _natural(axis: Axis, value: Any) -> Any:
-    """The natural value for a value of Ax."""
+    """Return the natural value for a value of Ax."""
     return round(value) if axis.whole else next((c for c in axis.choices if _stored(axis, c) == value), value)

@@ -25,7 +25,7 @@ class ExternalOptimizer(Agent):
     are rows, a candidate chosen by `look_up` is evaluated and reported instead. With (row, fidelity) pairs, rows are
     trained to the end unless `level` is overridden. For candidates without hyperparameters, the features are the space.
 
-    Subclasses write `suggest` and `learn`, and may draw from the global generators in all that they override.
+    Subclasses implement `suggest` and `learn`, and may draw from the global generators in all that they override.
 
     Args:
         problem: A box, a grid or rows with features.
@@ -101,23 +101,23 @@ class ExternalOptimizer(Agent):
         return suggestion
 
     def level(self, row: int, suggestion: Any) -> int | None:
-        """Checkpoint to which the row of a suggestion is trained; None = the last."""
+        """Return the checkpoint to which the row of a suggestion is trained; None (the default) is the last."""
         return None
 
     def row(self, suggestion: Any, point: Any) -> int:
-        """The row evaluated for a suggestion, among those that are `open`; see `look_up`."""
+        """Return the row that is evaluated for a suggestion, chosen by `look_up` among the rows of `open`."""
         return look_up(self.space, point, self._points, self.open(), self.rng)
 
     def open(self) -> npt.NDArray[np.bool_]:
-        """(rows,) mask of the rows that a new suggestion may get: by default those tried least often."""
+        """Return the (rows,) mask of rows that a new suggestion may use, by default those tried least often."""
         return np.asarray(self._rows.free)
 
     def config(self, action: Any) -> dict[str, Any]:
-        """Natural values of the active hyperparameters of an action."""
+        """Return the natural values, by name, of the active hyperparameters of an action."""
         return self.space.config(self.coordinates(action))
 
     def coordinates(self, action: Any) -> Floats:
-        """(d,) coordinates of an action."""
+        """Return the (d,) coordinates of an action on the axes of `space`, in [0, 1]."""
         if self._rows is not None and not self._grid:
             return np.asarray(self._points[self._rows.row(action)])
         return np.asarray((np.float64(action).ravel() + 0.5 * self._grid - self._low) / (self._high - self._low))
@@ -136,11 +136,11 @@ class ExternalOptimizer(Agent):
         return action
 
     def wait_for(self, action: Any, suggestion: Any) -> None:
-        """Record the suggestion for which an action is evaluated; outcomes may arrive in any order."""
+        """Record an action as pending, with its suggestion; outcomes may arrive in any order."""
         self._pending.setdefault(str(np.asarray(action).tolist()), []).append(suggestion)
 
     def _point(self, config: Mapping[str, Any]) -> Floats:
-        """(d,) coordinates of a suggested configuration."""
+        """Return the (d,) coordinates of a suggested configuration."""
         plain = {name: v.item() if isinstance(v, np.generic) else v for name, v in config.items()}
         try:
             return self.space.point(plain)
@@ -149,7 +149,7 @@ class ExternalOptimizer(Agent):
             raise ValueError(f"{package} suggested a configuration outside the space: {error}") from None
 
     def _action(self, point: Floats) -> Any:
-        """The action of a box or a grid at a point."""
+        """Return the action of a box or a grid at a (d,) point."""
         space, place = self.problem.action_space, self._low + point * (self._high - self._low)
         place = np.minimum(np.floor(place), self._high - 1) if self._grid else place
         return place.astype(space.dtype).reshape(space.shape)

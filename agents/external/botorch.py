@@ -78,7 +78,10 @@ class BoTorch(OnCandidates):
         self._generators = Generators(int(self.rng.integers(2**31)), quiet=True)  # the fit warns before it is repeated
 
     def ask(self) -> Any:
-        """Return an initial random candidate; once two runs succeeded, the untried one with the highest acquisition."""
+        """Return the action of a random candidate, or, after `initial`, of the free one with the highest acquisition.
+
+        Candidates stay random until two runs have succeeded.
+        """
         rows = self.candidates
         if rows.times.sum() < self.random_first or len(self._learnt) < 2:
             return rows.submit(rows.draw(self.rng))
@@ -98,13 +101,13 @@ class BoTorch(OnCandidates):
             return np.concatenate([acquisition(part).numpy() for part in points.split(CHUNK)])
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Store the outcome; the model ignores diverged and failed runs."""
+        """Record the outcome; the model ignores diverged and failed runs."""
         if self.candidates.note(action, reward, info) and not lost(info):
             self._learnt.append((self.candidates.row(action), np.atleast_1d(np.asarray(reward, dtype=np.float64))))
 
 
 def _fitted(x: Any, y: Any) -> Any:
-    """BoTorch's Gaussian process of standardised rewards, with its priors and its fitting routine."""
+    """Return BoTorch's Gaussian process of the standardised rewards, with its default priors, fitted by its routine."""
     botorch, mlls = package("botorch"), package("gpytorch.mlls")
     model = botorch.models.SingleTaskGP(x, y)
     botorch.fit_gpytorch_mll(mlls.ExactMarginalLogLikelihood(model.likelihood, model))

@@ -37,7 +37,7 @@ def configspace_of(space: Space, seed: int) -> Any:
 
 
 def configuration(made: Any, space: Space, point: Floats) -> Any:
-    """The `Configuration` at a (d,) point of coordinates; floats are clipped to ConfigSpace's rounded bounds."""
+    """Return the `Configuration` at (d,) coordinates; floats are clipped to ConfigSpace's rounded bounds."""
     values = space.config(point)
     for name, axis in zip(space.names, space.axes, strict=True):
         if name in values and axis.kind == "real" and not axis.single:

@@ -1,4 +1,4 @@
-"""Choice of the untried candidate evaluated for a suggestion, if a package cannot score a list of candidates."""
+"""Choice of the candidate evaluated for a suggestion, if a package cannot score a list of candidates."""
 
 import numpy as np
 import numpy.typing as npt
@@ -7,11 +7,11 @@ from hpo_envs.agents.models import Floats
 from hpo_envs.agents.problem import Space
 
 LARGEST = 256
-"""Largest number of candidates compared with a suggestion; of more, a random subset."""
+"""Largest number of candidates compared with a suggestion; if there are more, a random subset is compared."""
 
 
 def look_up(space: Space, point: Floats, points: Floats, free: npt.NDArray[np.bool_], rng: np.random.Generator) -> int:
-    """Index of the free candidate that is evaluated for a (d,) point.
+    """Return the index of the free candidate that is evaluated for a (d,) point.
 
     It equals the point, or else is near it. Always taking the nearest one would favour isolated candidates,
     which are nearest to large parts of the space, and then neighbours of those tried. Therefore the point, together

@@ -86,7 +86,9 @@ class Nevergrad(ExternalOptimizer):
                 self._optimizer.tell(self._parameter.spawn_child(new_value=value), loss)
 
     def suggest(self) -> tuple[Any, Mapping[str, Any]]:
-        """Request a suggestion; first restart the optimizer with twice as many workers if all of them are busy.
+        """Return the optimizer with its suggestion, and the configuration.
+
+        If all workers are busy, first restart the optimizer with twice as many workers.
 
         Optimizers that NGOpt selects for one worker would wait for pending results forever.
 
@@ -116,7 +118,7 @@ class Nevergrad(ExternalOptimizer):
 
 
 def parameter_of(space: Space, point: Floats) -> Any:
-    """Nevergrad's `Dict` of a space, with a (d,) start; a parent of conditions is a `Choice` among `Dict`s.
+    """Return Nevergrad's `Dict` of a space that starts at a (d,) point; a parent axis is a choice among `Dict`s.
 
     Unordered choices have no start, since Nevergrad would prefer that category: 77 % of random suggestions for two.
     """
@@ -150,5 +152,5 @@ def parameter_of(space: Space, point: Floats) -> Any:
 
 
 def _indexed(space: Space, j: int) -> bool:
-    """Whether an axis is an integer, the index of a value; Nevergrad advises against that for fewer than ten."""
+    """Return whether Nevergrad gets an ordered axis as indices of its values, which needs ten values or more."""
     return not space.axes[j].categorical and len(space.axes[j].choices) >= 10 and all(a.parent != j for a in space.axes)

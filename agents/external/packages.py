@@ -39,7 +39,7 @@ def package(name: str, needed_by: str = "") -> Any:
 
 @functools.cache
 def _too_old(module: str) -> str:
-    """The required and the installed version, if this is older than the extras allow; else an empty string."""
+    """Return the required and the installed version if the installed one is too old, else an empty string."""
     distribution = {"ax": "ax-platform", "syne_tune": "syne-tune"}.get(module, module)
     for line in metadata.requires("hpo_envs") or ():
         if (rule := re.match(rf"{distribution}>=([\d.]+)", line)) and _parts(rule[1]) > _parts(
@@ -73,7 +73,7 @@ class Generators:
 
     @contextlib.contextmanager
     def active(self) -> Iterator[None]:
-        """A context in which the global generators are this agent's; the previous state is restored on exit."""
+        """Return a context in which the global generators are this agent's; the outer state is restored on exit."""
         outer = _states()
         _restore(self._states)
         with warnings.catch_warnings() if self._quiet else contextlib.nullcontext():

@@ -125,13 +125,13 @@ class SMAC(ExternalOptimizer):
         return trial, dict(trial.config)
 
     def level(self, row: int, suggestion: Any) -> int | None:
-        """The checkpoint of the trial's budget; None: the last, without a trial or a budget."""
+        """Return the last checkpoint within the trial's budget; None (the last one) without a trial or a budget."""
         if suggestion is None or suggestion.budget is None:
             return None
         return int(np.searchsorted(self._rows.levels, suggestion.budget * (1 + 1e-9)) - 1)
 
     def row(self, suggestion: Any, point: Any) -> int:
-        """The row of the trial's configuration, or a random one if SMAC has no trial left.
+        """Return the row of the trial's configuration, or a random one if SMAC has no trial left.
 
         Among rows with equal hyperparameters the least tried one is chosen; with checkpoints, always the first.
         """
@@ -146,7 +146,7 @@ class SMAC(ExternalOptimizer):
         self.done = self._ends
 
     def learn(self, suggestion: Any, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Report the negative reward as a cost, or a crash."""
+        """Report the negative reward to SMAC as a cost; a failed or diverged run is reported as a crash."""
         from smac.runhistory import StatusType, TrialValue
 
         status = StatusType.CRASHED if lost(info) else StatusType.SUCCESS
@@ -155,7 +155,7 @@ class SMAC(ExternalOptimizer):
 
 
 def _on_list(configs: list[Any]) -> Any:
-    """A class that maximises acquisition functions among listed configurations."""
+    """Return a class of SMAC that maximises acquisition functions among listed configurations."""
     from smac.acquisition.maximizer.abstract_acquisition_maximizer import AbstractAcquisitionMaximizer
 
     class OnList(AbstractAcquisitionMaximizer):  # type: ignore[misc]

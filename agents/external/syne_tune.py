@@ -94,7 +94,7 @@ class SyneTune(ExternalOptimizer):
         return config, config
 
     def adopt(self, suggestion: Any, action: Any) -> Any:
-        """A new trial of the evaluated configuration, which is added to the scheduler."""
+        """Add a new trial of the evaluated configuration to the scheduler, and return it."""
         from syne_tune.backend.trial_status import Trial
 
         evaluated = self.config(action) if self._rows is not None else {}
@@ -113,7 +113,7 @@ class SyneTune(ExternalOptimizer):
         return action
 
     def open(self) -> npt.NDArray[np.bool_]:
-        """As in the base class; if all rows of learning curves were tried, those that are not fully trained, if any.
+        """Return the mask of the base class; once all rows of learning curves were tried, that of unfinished rows.
 
         Restarting a stopped row would be free of cost, and the scheduler could do so forever.
         """
@@ -122,7 +122,7 @@ class SyneTune(ExternalOptimizer):
         return super().open()
 
     def level(self, row: int, suggestion: Any) -> int | None:
-        """On learning curves, the first checkpoint without a result, or the last if all have one; else None."""
+        """Return the row's first checkpoint without a result (the last if all have one); None for whole runs."""
         return min(int(self._next[row]), self._rows.top) if self._curves else None
 
     def learn(self, suggestion: Any, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
@@ -144,7 +144,7 @@ class SyneTune(ExternalOptimizer):
 
 
 def domain(spaces: Any, axis: Axis) -> Any:
-    """Syne Tune's domain of an axis, or its only value."""
+    """Return Syne Tune's domain of an axis, or the natural value of an axis with only one."""
     if axis.single:
         return axis.natural(0.0)
     if axis.choices:

@@ -1,6 +1,6 @@
-"""Acquisition functions (EI, log EI, UCB, hypervolume improvement), and their maximisation on a box.
+"""Acquisition functions (EI, log EI, UCB, expected hypervolume improvement), and their maximisation on a box.
 
-Among candidates they are maximised by scoring all, see `hpo_envs.agents.search.base.CandidateAgent.best_free`.
+On candidates they are maximised by scoring each, see `hpo_envs.agents.search.base.CandidateAgent.best_free`.
 """
 
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from hpo_envs.agents.models.lbfgsb import minimise_each
 from hpo_envs.agents.models.pareto import front
 
 RANDOM, NEAR, BEST, STARTS = 400, 400, 5, 6
-"""Numbers of random points, of neighbours of the best observations, of these observations, and of local searches."""
+"""Numbers of random points, of points near the best observations, of these observations, and of local searches."""
 
 ROUNDS, MOVES, STEPS = 2, 48, 15
 """Rounds of discrete moves, moves of each start in a round, and iterations of L-BFGS-B on real axes after them."""
@@ -26,15 +26,15 @@ _SQRT_2PI = float(np.sqrt(2.0 * np.pi))
 
 
 def expected_improvement(mean: Floats, deviation: Floats | float, best: Floats | float) -> Floats:
-    """E[max(f - best, 0)] of normal predictions (Zhang and Duh 2020, equation 3, for maximisation).
+    """Return E[max(f - best, 0)] of normal predictions (Zhang and Duh 2020, equation 3, for maximisation).
 
     Args:
-        mean: Predictions, any shape; the others are broadcast with it.
+        mean: Mean predictions, of any shape; the other arguments are broadcast with it.
         deviation: Standard deviations, >= 0; where they are 0, the result is the improvement of the mean.
         best: Best observed value.
 
     Returns:
-        float64 >= 0.
+        float64 >= 0, of the broadcast shape.
     """
     from scipy.special import ndtr
 
@@ -46,7 +46,7 @@ def expected_improvement(mean: Floats, deviation: Floats | float, best: Floats |
 
 
 def log_expected_improvement(gap: Floats, scale: Floats) -> Floats:
-    """Logarithm of E[max(N(gap, scale^2), 0)], which is increasing in both and finite far in the tail."""
+    """Return log E[max(N(gap, scale^2), 0)], which increases with `gap` and `scale` and is finite far in the tail."""
     from scipy.special import erfcx, ndtr
 
     x = gap / scale
@@ -62,13 +62,13 @@ def log_expected_improvement(gap: Floats, scale: Floats) -> Floats:
 
 
 def upper_confidence_bound(mean: Floats, deviation: Floats, beta: float) -> Floats:
-    """(n,) mean + sqrt(beta) deviation (GP-UCB, Srinivas et al. 2010)."""
+    """Return mean + sqrt(beta) deviation, of the shape of `mean` (GP-UCB, Srinivas et al. 2010)."""
     out: Floats = mean + np.sqrt(beta) * deviation
     return out
 
 
 def expected_hypervolume_improvement(mean: Floats, deviation: Floats, points: Floats, reference: Floats) -> Floats:
-    """Exact expected gain in hypervolume of independent normal predictions (Emmerich et al. 2011).
+    """Return the exact expected hypervolume improvement of two independent normal predictions (Emmerich et al. 2011).
 
     The dominated region gained consists of vertical strips between neighbouring points of the front, each bounded above
     by the point on its left. With psi(a) = E[max(a - f, 0)], an expected improvement, the result is the sum over strips
@@ -105,24 +105,24 @@ class KernelAxes(Protocol):
     groups: Indices
 
     def inputs(self, x: Floats) -> Floats:
-        """(n, c) inputs of a kernel at (n, d) points."""
+        """Return the (n, c) inputs of a kernel at (n, d) points."""
         ...
 
 
 class BoxAxes(KernelAxes, Protocol):
-    """The interface of the axes of a box: see `hpo_envs.agents.search.bo_box.BoxSpace`."""
+    """Interface of the axes of a box, which `hpo_envs.agents.search.bo_box.BoxSpace` implements."""
 
     def __len__(self) -> int: ...
     def active(self, x: Floats) -> npt.NDArray[np.bool_]:
-        """(n, d) mask of the axes that are active at each point."""
+        """Return the (n, d) mask of the axes that are active at each of (n, d) points."""
         ...
 
     def snap(self, x: Floats) -> Floats:
-        """(n, d) points moved to the nearest configurations."""
+        """Return the configurations nearest to (n, d) points, as an (n, d) array."""
         ...
 
     def neighbours(self, x: Floats, rng: np.random.Generator, spread: Floats | float) -> Floats:
-        """(n, d) random points, each near one of the (n, d) points."""
+        """Return (n, d) random points, each near the (n, d) point of the same index."""
         ...
 
 
@@ -130,7 +130,7 @@ def maximise(
     space: BoxAxes, score: Callable[[Floats], Floats], slope: Callable[[Floats], tuple[Floats, Floats]] | None,
     best: Floats, rng: np.random.Generator,
 ) -> Floats:  # fmt: skip
-    """(n, d) snapped points with large acquisition values, the largest first.
+    """Return (RANDOM + NEAR, d) snapped points: the results of local searches, best first, then the other points.
 
     Args:
         space: The axes.
@@ -161,7 +161,7 @@ def maximise(
 def _climb(
     space: BoxAxes, slope: Callable[[Floats], tuple[Floats, Floats]], top: Floats, held: Floats
 ) -> tuple[Floats, Floats]:
-    """Points and scores after L-BFGS-B along the active real axes; points that it does not improve are kept."""
+    """Return points and scores after L-BFGS-B along the active real axes; a point that it does not improve is kept."""
     real, active = space.real, space.active(top)[:, space.real]
 
     def negative(points: Floats, which: list[int]) -> tuple[Floats, Floats]:

@@ -12,7 +12,7 @@ NetArrays = Mapping[str, Floats32]
 
 
 def shapes(columns: int, hidden: int) -> dict[str, tuple[int, ...]]:
-    """Shape of each array of the weights: `NAME.weight` (out, in) and `NAME.bias` (out,).
+    """Return the shape of each array of weights by name: `NAME.weight` (out, in) and `NAME.bias` (out,).
 
     Args:
         columns: Number of columns of a candidate.
@@ -28,7 +28,7 @@ def shapes(columns: int, hidden: int) -> dict[str, tuple[int, ...]]:
 
 
 def scores(w: NetArrays, candidates: Floats32, mask: npt.NDArray[np.bool_], context: Floats32) -> Floats32:
-    """(n,) scores of the candidates of one episode: logarithms of probabilities up to a constant.
+    """Return the (n,) scores of an episode's candidates: logarithms of probabilities up to a constant.
 
     Every candidate is encoded with the context. Attention pools the encodings twice over all candidates and once over
     the evaluated ones into the state of the episode, which every score depends on. Weights are shared, so that n is
@@ -62,6 +62,6 @@ def scores(w: NetArrays, candidates: Floats32, mask: npt.NDArray[np.bool_], cont
 
 
 def softmax(x: npt.NDArray[np.floating]) -> Floats32:
-    """Probabilities along the last axis."""
+    """Return the softmax of logits along the last axis, as float32 probabilities."""
     e = np.exp(x - x.max(axis=-1, keepdims=True))
     return np.asarray(e / e.sum(axis=-1, keepdims=True), np.float32)

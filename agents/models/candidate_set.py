@@ -1,7 +1,7 @@
 """Observations of a policy: columns of candidates and of the history, by groups, for many episodes at once.
 
-Training environments compute these columns for thousands of episodes and an agent for one, both with this code. It uses
-the Gaussian process of `learned`.
+Training environments compute these columns for thousands of episodes and agents for one, both with this code. The
+stacked Gaussian process is that of the agent `learned`.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ BOUND = 8.0
 
 
 def width(features: tuple[str, ...]) -> int:
-    """Number of columns of `candidates` with these groups of features, including column 0.
+    """Return the number of columns of `candidates` with these groups of features, including column 0.
 
     Raises:
         ValueError: There is no group, or one has an unknown name.
@@ -82,12 +82,12 @@ def width(features: tuple[str, ...]) -> int:
 
 
 def columns(features: tuple[str, ...]) -> int:
-    """Number of columns of `joined` observations with these groups of features; errors as in `width`."""
+    """Return the number of columns of `joined` observations with these groups of features; errors as in `width`."""
     return width(features) + GROUPS["hyperparameters"] * ("hyperparameters" in features)
 
 
 def joined(observation: Mapping[str, Any]) -> npt.NDArray[np.float32]:
-    """(..., n, columns) `candidates`, joined with `hyperparameters` if the observation has them."""
+    """Return the (..., n, columns) array of `candidates`, and of `hyperparameters` if the observation has them."""
     shown = [observation[name] for name in JOINED if name in observation]
     return shown[0] if len(shown) == 1 else np.concatenate(shown, axis=-1)
 
@@ -113,7 +113,7 @@ class CandidateArrays:
         cls, x: Floats, size: int | None = None, predictions: Floats | None = None, distances: Floats | None = None,
         fitted: Floats | None = None,
     ) -> CandidateArrays:  # fmt: skip
-        """The candidates of one episode.
+        """Return the candidates of one episode, E = 1.
 
         Args:
             x: (n, d) features of the candidates.
@@ -134,7 +134,7 @@ class CandidateArrays:
 
     @classmethod
     def stack(cls, spaces: Sequence[CandidateArrays]) -> CandidateArrays:
-        """Join single episodes with the same number of candidates."""
+        """Return episodes as one batch; all must have the same (padded) number of candidates."""
         d, j = (max(a) for a in zip(*((s.x.shape[2], s.tables.used.shape[1]) for s in spaces), strict=True))
 
         def wide(array: npt.NDArray[Any], axis: int, to: int, fill: float = 0.0) -> npt.NDArray[Any]:
@@ -166,7 +166,7 @@ class CandidateSet:
         valid: (E, n) mask of the candidates of each episode.
         free: (E, n) mask of the candidates that were not evaluated.
         rows: (E, t) candidates evaluated, in order.
-        rewards: (E, t) their rewards.
+        rewards: (E, t) rewards of the candidates in `rows`.
 
     Raises:
         ValueError: There is no group of features, one is unknown, or candidates have more features than columns.
@@ -270,14 +270,14 @@ class CandidateSet:
             out[..., first + j] = np.clip(values, -BOUND, BOUND) * self._space.tables.valid
 
     def _posterior(self, z: Floats) -> tuple[Floats, ...]:
-        """(E, n) columns of `posterior`."""
+        """Return the columns of `posterior`, each (E, n)."""
         assert self._averaged is not None
         mean, deviation, gain = self._averaged.posteriors(z)
         best = z.max(axis=1)[:, None] if z.shape[1] else 0.0
         return (self._typical, *(mean - best), *deviation, *self._below_largest(np.log(np.maximum(gain, 1e-30))))
 
     def _stacked(self, left: Floats) -> tuple[Floats, ...]:
-        """(E, n) columns of `stacked`."""
+        """Return the columns of `stacked`, each (E, n)."""
         assert self._gp is not None
         if not self._gp.count:
             mean, deviation = self._gp.expected[0], np.sqrt(self._gp.variance[0].mean(axis=1))
@@ -288,11 +288,11 @@ class CandidateSet:
         return above, deviation, self._below_largest(self._gp.log_improvement(self.rewards[None], left)[0])
 
     def _below_largest(self, gain: Floats) -> Floats:
-        """(..., E, n) differences of the values from the largest one of a free candidate, divided by 4."""
+        """Return the (..., E, n) values minus the largest value of a free candidate, divided by 4."""
         return np.asarray((gain - np.where(self.free, gain, -1e300).max(axis=-1, keepdims=True)) / 4.0)
 
     def _context(self, z: Floats, left: Floats) -> Floats:
-        """(E, CONTEXT) numbers that describe each episode, see `CONTEXT`."""
+        """Return the (E, CONTEXT) numbers that describe each episode, see `CONTEXT`."""
         (e, t), best, since, fit = z.shape, np.zeros(len(z)), np.zeros(len(z)), np.zeros(len(z))
         if t:
             best, since = z.max(axis=1), t - 1.0 - z.argmax(axis=1)
@@ -306,7 +306,7 @@ class CandidateSet:
 
 
 def _by_width(space: CandidateArrays) -> Iterator[tuple[Indices, npt.NDArray[Any], npt.NDArray[Any]]]:
-    """Yield, for episodes of similar width, their indices, features divided by length-scales, and squared norms."""
+    """Yield, per group of episodes of similar width, indices, features divided by length-scales, squared norms."""
     kind = np.searchsorted(_WIDTHS, space.widths)
     for k in np.unique(kind):
         some = np.flatnonzero(kind == k)

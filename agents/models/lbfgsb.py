@@ -23,7 +23,7 @@ _NEW_POINT, _WANTS_BOTH, _STOPPED, _AT_ITERATIONS = 1, 3, 5, 504
 
 
 def minimise_each(both: Both, starts: Floats, low: Floats, high: Floats, steps: int) -> Floats:
-    """(k, p) minimisers of k functions within bounds, bit for bit those of `scipy.optimize.minimize`.
+    """Return the (k, p) minimisers of k functions within bounds, bit for bit those of `scipy.optimize.minimize`.
 
     SciPy solves one problem at a time, with an overhead per call above the cost of small functions. Its underlying
     routine returns each point at which it needs a value, so the points of all problems can be evaluated together.
@@ -88,7 +88,7 @@ def _alone(both: Both, k: int, start: Floats, low: Floats, high: Floats, steps: 
 
 @functools.cache
 def _routine() -> Callable[..., None] | None:
-    """SciPy's private routine, if its version was tested and it passes a check; else None, with a warning."""
+    """Return SciPy's private routine if its version was tested and it passes a check; else warn and return None."""
     import scipy
 
     low, high, starts = np.array([-1.5, -1.5]), np.array([1.5, 0.8]), np.array([[-1.2, 0.5], [0.3, -1.0]])
@@ -114,7 +114,7 @@ def _routine() -> Callable[..., None] | None:
 
 
 def _valleys(points: Floats, which: Sequence[int]) -> tuple[Floats, Floats]:
-    """Values and gradients of Rosenbrock's function, which needs line searches, bounds and many iterations."""
+    """Return values and gradients of Rosenbrock's function, which needs line searches, bounds and many iterations."""
     x, y = points.T
     bend = y - x * x
     slopes: list[Any] = [-400.0 * x * bend - 2.0 * (1.0 - x), 200.0 * bend]

@@ -7,7 +7,7 @@ from hpo_envs.agents.models import Floats
 
 
 def pareto_front(rewards: npt.ArrayLike) -> npt.NDArray[np.bool_]:
-    """(n,) mask of the non-dominated rows of (n, m) rewards; higher is better, equal points are all kept.
+    """Return the (n,) mask of the non-dominated rows of (n, m) rewards; higher is better, equal rows are all kept.
 
     Raises:
         ValueError: The rewards are not a matrix, or contain NaN.
@@ -24,7 +24,7 @@ def pareto_front(rewards: npt.ArrayLike) -> npt.NDArray[np.bool_]:
 
 
 def _front_of_two(r: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
-    """`pareto_front` of two rewards, by a sweep in O(n log n) over the points, sorted by their first reward."""
+    """Return `pareto_front` of (n, 2) rewards, by an O(n log n) sweep over the points sorted by their first reward."""
     order = np.lexsort((-r[:, 1], -r[:, 0]))
     first, second = r[order, 0], r[order, 1]
     running = np.maximum.accumulate(second)
@@ -39,7 +39,7 @@ def _front_of_two(r: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
 
 
 def front(points: Floats) -> Floats:
-    """Non-dominated points.
+    """Return the non-dominated points of two minimised objectives.
 
     Args:
         points: (n, 2) objectives, both minimised.
@@ -54,7 +54,7 @@ def front(points: Floats) -> Floats:
 
 
 def hypervolume(points: Floats, reference: Floats) -> float:
-    """Area dominated by (n, 2) points, both minimised, and bounded by the (2,) reference point; O(n log n)."""
+    """Return the area between (n, 2) points of two minimised objectives and the (2,) reference point, in O(n log n)."""
     inside = front(points[(points < reference).all(axis=1)])
     if not len(inside):
         return 0.0

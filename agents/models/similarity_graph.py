@@ -42,7 +42,7 @@ class SimilarityGraph:
 
     @classmethod
     def of_weights(cls, weights: Floats) -> SimilarityGraph:
-        """The graph of an (n, n) symmetric weight matrix; its diagonal and weights below `LIGHTEST` are ignored."""
+        """Return the graph of (n, n) symmetric weights, without the diagonal and the weights excluded by `LIGHTEST`."""
         from scipy.sparse import csr_array
         from scipy.sparse.csgraph import connected_components
 
@@ -63,7 +63,7 @@ class SimilarityGraph:
         cls, features: Floats, kernel: str, length_scale: float, neighbours: int | None,
         tie_order: tuple[int, ...] | None = None,
     ) -> SimilarityGraph:  # fmt: skip
-        """The graph of candidates, with edges weighted by a kernel (equation 4); equal settings share one object.
+        """Return the graph of candidates with edges weighted by a kernel (equation 4); equal settings share one object.
 
         Args:
             features: (n, d) in [0, 1].
@@ -92,7 +92,7 @@ def _of_features(
 
 
 def nearest_neighbours(weights: Floats, k: int, tie_order: tuple[int, ...] | None = None) -> npt.NDArray[np.bool_]:
-    """(n, n) mask: i is among the k nearest neighbours of j or vice versa (Zhang and Duh 2020, section 5.2.1).
+    """Return the (n, n) mask of pairs of which one is a k-nearest neighbour of the other (Zhang and Duh 2020, 5.2.1).
 
     On a grid many neighbours are equally near. Ties are broken by `tie_order`, by default the order of the rows, so
     that each node has exactly k nearest neighbours.
@@ -146,7 +146,7 @@ class Harmonic:
         self._sizes = np.bincount(graph.component)[graph.component]
 
     def label(self, k: int) -> None:
-        """Add a labelled node; one that is already labelled stays unchanged."""
+        """Mark a node as labelled and update the statistics; do nothing if it is labelled already."""
         if self._labelled[k]:
             return
         self._labelled[k] = True
@@ -190,7 +190,7 @@ class Harmonic:
         self.diagonal[k] = self.sums[k] = 0.0
 
     def column(self, k: int) -> Floats:
-        """(n,) column k of G; the component of k must have a label."""
+        """Return the (n,) column k of G; the component of k must have a label."""
         component, column = self.graph.component, self.graph.green[k]
         a, anchored = self._anchor[int(component[k])], self._anchored[int(component[k])]
         g = np.where(component == component[k], column - anchored - anchored[k] + anchored[a], 0.0)
@@ -198,7 +198,7 @@ class Harmonic:
         return g - self._v[:t, k] @ self._v[:t]
 
     def predict(self, labels: Floats) -> Floats:
-        """(n,) predictions by equation 7.
+        """Return the (n,) predictions by equation 7.
 
         Args:
             labels: (labelled,) values of `nodes`, in their order.
@@ -223,9 +223,9 @@ class Harmonic:
         return f
 
     def leverage(self) -> Floats:
-        """(n,) for each node, the total change of all predictions if its own changes by 1; 0 for labelled nodes.
+        """Return the (n,) total changes of all predictions if one node's changes by 1; 0 for labelled nodes.
 
-        In a component without a label all its predictions change by 1.
+        In a component without a label all predictions change by 1.
         """
         known = np.isfinite(self.diagonal) & (self.diagonal > 0)
         return np.where(

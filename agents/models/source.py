@@ -48,7 +48,9 @@ class Source:
             raise ValueError(f"features, rewards and costs of a source must be equally long, got {lengths}")
 
     def shared(self, names: tuple[str, ...]) -> tuple[list[int], list[int]]:
-        """Matching columns of this source's features and of the problem's; all columns without `feature_names`.
+        """Return the matching columns of this source's features and of the problem's features.
+
+        Without `feature_names` both lists name all columns.
 
         Args:
             names: Names of the problem's features.
@@ -60,7 +62,7 @@ class Source:
         return [self.feature_names.index(name) for name in both], [names.index(name) for name in both]
 
     def with_columns(self, columns: list[int], names: tuple[str, ...]) -> Source:
-        """The same source with only the features that a problem has.
+        """Return the source with only the features that a problem has.
 
         Args:
             columns: The columns to keep, if this source has no `feature_names`.

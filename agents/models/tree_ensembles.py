@@ -21,7 +21,7 @@ _TINY = 1e-300
 
 
 def splits_of(x: Floats) -> Splits:
-    """The splits of (rows, d) features; agents on the same rows share one object."""
+    """Return the splits of (rows, d) features; agents on the same rows share one object."""
     return _splits(x.tobytes(), x.shape)
 
 
@@ -40,7 +40,7 @@ class Splits:
 
     Attributes:
         feature: (k,) int, feature of each split.
-        rank: (k,) int, rank of its threshold among those of the feature.
+        rank: (k,) int, rank of each split's threshold among those of its feature.
         code: (rows, d) int, number of a feature's thresholds below a row's value: a row is left of a split if `code <=
             rank`.
     """
@@ -119,7 +119,7 @@ class Splits:
         return np.asarray(means[at])
 
     def _drawn(self, nodes: int, share: float, rng: np.random.Generator | None) -> npt.NDArray[np.bool_]:
-        """(nodes, k) mask of the splits that each node may use: those on the features drawn for it."""
+        """Return the (nodes, k) mask of the splits that each node may use, those on the features drawn for it."""
         if rng is None:
             raise ValueError("rng must be a generator where share < 1, got None")
         keys = rng.random((nodes, self.code.shape[1]))
@@ -133,7 +133,7 @@ class Splits:
         answers: npt.NDArray[np.float32],
         allowed: npt.NDArray[np.bool_] | None,
     ) -> tuple[Indices, npt.NDArray[np.float32]]:
-        """(nodes,) index of each node's best split, and (nodes,) reduction of the sum of squares by it."""
+        """Return the (nodes,) indices of the best splits, and the (nodes,) reductions of the sum of squares by them."""
         _, nodes, n = both.shape
         left, moments = (both.reshape(2 * nodes, n) @ answers).reshape(2, nodes, -1)
         size = count.astype(np.float32)[:, None]
@@ -150,7 +150,7 @@ class Splits:
 def boosted(
     splits: Splits, rows: Indices, y: Floats, samples: npt.NDArray[np.bool_], *, trees: int, depth: int, rate: float
 ) -> Floats:
-    """Gradient boosting with squared loss, one model for each sample (Friedman 2001, algorithm 2).
+    """Fit gradient boosting with squared loss to each sample, and predict (Friedman 2001, algorithm 2).
 
     Args:
         splits: Splits of the rows to predict.

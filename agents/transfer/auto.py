@@ -1,4 +1,4 @@
-"""The agent `auto`: which agent it picks by kind, number of rows and source tasks of a problem."""
+"""The agent `auto`, which selects an agent by the kind, number of rows and source tasks of a problem."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MANY_ROWS = 1000
 """Number of rows from which forests beat Gaussian processes."""
 
 OBSERVED = 20
-"""Smallest number of observations of a source to which a model is fitted; of fewer, only the best are used."""
+"""Smallest number of observations of a source to which a model is fitted; of a smaller one only the best are used."""
 
 
 class Auto(Agent):
@@ -77,7 +77,7 @@ class Auto(Agent):
 
 
 def chosen(problem: Problem, late: bool = False) -> str:
-    """Registered name of the agent for a problem, never an external one.
+    """Return the registered name of the agent for a problem, never that of an external one.
 
     Args:
         problem: The problem.

@@ -58,17 +58,17 @@ class TransferAgent(CandidateAgent):
         self.means = self.scores.mean(axis=2)
 
     def _first(self) -> int:
-        """The free candidate with the highest mean prediction of the sources."""
+        """Return the free candidate with the highest mean prediction of the sources."""
         return self.best_free(self.means.mean(axis=(0, 1)))
 
     @property
     def observed(self) -> tuple[Indices, Floats]:
-        """(t,) evaluated candidates, and their (t,) rewards of the first objective."""
+        """(t,) candidates of `rows`, and (t,) rewards of the first objective; pending ones are at expected rewards."""
         return np.array(self.rows, np.intp), np.array(self.rewards)[:, 0]
 
 
 def usable(problem: Problem) -> tuple[Source, ...]:
-    """The sources that share a feature with the problem.
+    """Return the sources that share a feature with the problem.
 
     Raises:
         ValueError: There are none.
@@ -83,7 +83,7 @@ def usable(problem: Problem) -> tuple[Source, ...]:
 
 
 def predictions(sources: Sequence[Source], base: Floats, names: tuple[str, ...], objective: int = 0) -> Floats:
-    """(sources, TREES, rows) normal scores predicted by trees on each source for (rows, d) features."""
+    """Return (sources, TREES, rows) normal scores that trees fitted to each source predict for (rows, d) features."""
     found = []
     for source in sources:
         theirs, mine = source.shared(names)
@@ -113,7 +113,7 @@ def _predicted(features: bytes, rewards: bytes, base: bytes, d: int) -> Floats:
 
 @dataclass(frozen=True)
 class Posterior:
-    """A Gaussian process given some observations.
+    """Posterior of a Gaussian process at all candidates, and its leave-one-out predictions.
 
     Attributes:
         mean: (n,) posterior mean of every candidate.
@@ -133,18 +133,21 @@ REFIT = 0.1
 
 
 class TargetAgent(TransferAgent):
-    """A transfer agent with a Gaussian process of the problem alone: Matern 5/2, one length-scale per feature."""
+    """Base class of transfer agents with a Gaussian process of the problem alone.
+
+    The kernel is Matern 5/2 with one length-scale per feature.
+    """
 
     _fit: KernelFit | None = None
     _fitted_at = 0
 
     @abc.abstractmethod
     def _given(self) -> tuple[Indices, Floats]:
-        """Training data of the process: (t,) observed candidates and (t,) transformed rewards."""
+        """Return the training data of the process: (t,) observed candidates and (t,) transformed rewards."""
 
     @classmethod
     def prepare(cls, agents: Sequence[TargetAgent]) -> None:
-        """Fit, in one batch, the kernels that are due."""
+        """Re-estimate, in one batch, the kernels that are due after the initial design."""
         given = [(agent, *agent._given()) for agent in agents if not agent._in_design()]
         due = [(a, a.features[rows], y) for a, rows, y in given if is_due(len(y), a._fitted_at, REFIT)]
         fits = KernelFit.estimate_each("matern52", [(x, y, a._fit) for a, x, y in due], KernelPrior())
@@ -152,7 +155,7 @@ class TargetAgent(TransferAgent):
             agent._fit, agent._fitted_at = fit, len(y)
 
     def posterior(self) -> Posterior:
-        """The posterior given the observations; the kernel is re-estimated if that is due.
+        """Return the posterior given the observations; first re-estimate the kernel if that is due.
 
         Leave-one-out predictions follow equations 5.10 to 5.12 of Rasmussen and Williams (2006).
         """
@@ -173,6 +176,6 @@ class TargetAgent(TransferAgent):
 
 
 def standardised(y: Floats) -> Floats:
-    """(t,) observations with mean 0 and deviation 1; zeros where all are equal."""
+    """Return (t,) observations scaled to mean 0 and deviation 1; zeros if all are equal."""
     scale = float(y.std())
     return np.asarray((y - y.mean()) / (scale if scale > 1e-12 * max(1.0, float(np.abs(y).max())) else 1.0))

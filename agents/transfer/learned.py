@@ -22,7 +22,7 @@ from hpo_envs.agents.search.base import CandidateAgent
 WEIGHTS = Path(__file__).parent / "data" / "learned.json"
 
 LARGEST = 5000
-"""Largest number of candidates in the model; of more, a random subset."""
+"""Largest number of candidates in the model; if there are more, a random subset is modelled."""
 
 LONGEST = 300
 """Largest number of evaluations that the model uses, because its cost grows with their number."""
@@ -136,7 +136,7 @@ class Learned(CandidateAgent):
 
     @property
     def _told(self) -> Floats:
-        """(seeds, 1, t) the observed rewards."""
+        """(seeds, 1, t) observed rewards of the modelled candidates, repeated for each training seed."""
         known = [float(r[0]) for row, r in zip(self.rows, self.rewards, strict=True) if row in self._at]
         return np.tile(known[: self._model.count], (len(self._model.variance), 1, 1))
 
@@ -165,13 +165,15 @@ class Learned(CandidateAgent):
 
 
 def fit_sources(tables: Iterable[tuple[Floats, Floats]]) -> tuple[list[SourceGP], Floats | None]:
-    """The models of the tables, and the (d,) geometric mean of their length-scales (None without tables)."""
+    """Return the models of the tables, and the (d,) geometric mean of their length-scales (None without tables)."""
     models = [source_gp(x, y) for x, y in tables]
     return models, np.exp(np.mean([np.log(m.lengths) for m in models], axis=0)) if models else None
 
 
 def chosen(known: Sequence[W], excluded: Iterable[str], name: str | None = None) -> W:
-    """The weights trained on most languages, but on none of the excluded ones; with a name, only those of this name.
+    """Return the weights trained on most languages, but on none of the excluded ones.
+
+    With a name, consider only the weights of this name.
 
     Raises:
         ValueError: There are no such weights.
@@ -187,14 +189,14 @@ def chosen(known: Sequence[W], excluded: Iterable[str], name: str | None = None)
 
 
 def chosen_member(member: int, members: int) -> int:
-    """Return the index of a training seed; ValueError if there are fewer `members`."""
+    """Return `member` as an int; raise ValueError unless it is an index of one of `members` training seeds."""
     if whole("member", member, 0) >= members:
         raise ValueError(f"member must be an int in [0, {members}), got {member!r}")
     return int(member)
 
 
 def unseen(known: Sequence[W], excluded: Iterable[str], name: str | None = None) -> list[W]:
-    """The weights trained on none of the excluded languages; with a name, only those of this name.
+    """Return the weights trained on none of the excluded languages; with a name, only those of this name.
 
     Raises:
         ValueError: No weights have the name.
@@ -215,7 +217,7 @@ def has_unseen(problem: Problem, /, **hyperparameters: Any) -> bool:
 
 @functools.cache
 def shipped() -> tuple[LearnedNumbers, ...]:
-    """All shipped weights."""
+    """Return all shipped weights, read from `WEIGHTS` by the first call."""
     file = json.loads(WEIGHTS.read_text())
     if file["names"] != list(START):
         raise ValueError(f"{WEIGHTS.name} must have the numbers {', '.join(START)}, got {', '.join(file['names'])}")

@@ -22,7 +22,7 @@ class ObservingAgent(CandidateAgent):
         problem: A finite problem with features and one objective.
         seed: Seed of `self.rng`, which draws the candidates that are observed.
         features: Groups of columns, see `candidate_set.GROUPS`.
-        most: Largest number of candidates observed; of more, a random subset.
+        most: Largest number of candidates observed; if there are more, a random subset is observed.
         numbers: Hyperparameters of the stacked process.
 
     Attributes:
@@ -45,7 +45,7 @@ class ObservingAgent(CandidateAgent):
         self._at, self._spent = {int(k): i for i, k in enumerate(self.pool)}, 0.0
 
     def observe_space(self, space: CandidateArrays) -> None:
-        """Begin with these candidates, none of them evaluated."""
+        """Start a run with the given candidates, none of them evaluated."""
         budget = int(self.problem.budget or len(self.features)) if "history" in self._columns else 0
         self._space, self._budget = space, budget
         self._set = self._fresh()
@@ -54,7 +54,10 @@ class ObservingAgent(CandidateAgent):
         return CandidateSet(self._space, self._columns, self._numbers, self._budget)
 
     def observation(self, blind: bool = False) -> dict[str, npt.NDArray[np.float32]]:
-        """The arrays of `CandidateObservation` with a batch axis of 1; if `blind`, as before the first evaluation."""
+        """Return the arrays of `CandidateObservation` with a batch axis of 1.
+
+        If `blind`, they are those before the first evaluation, but for the budget left.
+        """
         budget = self.problem.budget
         left = 1.0 - (self._spent / budget if budget else len(self.rows) / len(self.features))
         return (self._fresh() if blind else self._set).observation(np.array([min(max(left, 0.0), 1.0)]))

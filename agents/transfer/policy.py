@@ -81,7 +81,10 @@ class Policy(ObservingAgent):
         self.observe_space(self._space_of(seen))
 
     def _space_of(self, seen: bool) -> CandidateArrays:
-        """The candidates, with predictions of source tasks or of a shipped prior, which `trained_on` then includes."""
+        """Return the candidates, with predictions of source tasks or, without any, of a shipped prior.
+
+        The languages of a prior that is used are added to `trained_on`.
+        """
         x, sources = self.features[self.pool], [s for s in self.problem.sources if not s.feature_names]
         if not {"prior", "stacked"} & set(self._used.features):
             return CandidateArrays.of(x)
@@ -109,7 +112,7 @@ class Policy(ObservingAgent):
         return int(self.pool[self.rng.choice(len(probability), p=probability / probability.sum())])
 
     def log_probabilities(self, free: npt.NDArray[np.bool_]) -> Floats:
-        """(n,) log probabilities of the candidates, -inf for those that are not `free` (n,)."""
+        """Return the (n,) log probabilities of the candidates in `pool`; -inf outside the (n,) mask `free`."""
         seen = {k: v[0] for k, v in self.observation(self._blind).items()}
         total = np.zeros(len(free))
         for member in self._members:
@@ -168,12 +171,12 @@ class InContext(Policy):
 
 
 def known(file: str | None, sha256: str | None = None) -> tuple[PolicyWeights, ...]:
-    """The weights in a file, or the shipped ones."""
+    """Return the weights in a file, or the shipped ones if `file` is None."""
     return (policy_file.shipped() if file is None else policy_file.read(file, sha256)).trained
 
 
 def unfit(problem: Problem, used: PolicyWeights) -> str | None:
-    """The reason why weights cannot be used on a problem; None if they can."""
+    """Return the reason why weights cannot be used on a problem, as the end of a message; None if they can."""
     names = used.feature_names
     if "hyperparameters" in used.features and names and names != problem.feature_names:
         return (

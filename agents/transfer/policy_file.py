@@ -42,8 +42,8 @@ class PolicyWeights:
         candidates: Size of the candidate sets in training.
         hidden: Units of each layer; 0: scores are linear in the columns.
         members: One network per training seed.
-        feature_names: Names of the hyperparameters that it reads, in order; empty: any.
-        numbers: Trained hyperparameters of the stacked process; others are untrained.
+        feature_names: Names of the hyperparameters that the networks read, in order; empty: any.
+        numbers: Trained hyperparameters of the stacked process; missing ones have the values of `START`.
     """
 
     name: str
@@ -62,7 +62,7 @@ class SourceNetworks:
 
     Attributes:
         names: Names of the d features.
-        languages: (J,) languages of the tables.
+        languages: Languages of each of the J tables.
         networks: (J, h, d + 2) weights, biases and output weights of h units.
         spaces: (J, 3, d) mean and deviation of each table's features, and fitted length-scales.
     """
@@ -73,20 +73,20 @@ class SourceNetworks:
     spaces: Floats
 
     def without(self, languages: Sequence[str]) -> SourceNetworks:
-        """The networks of the tables that have none of these languages."""
+        """Return the networks of the tables that have none of the given languages."""
         kept = [j for j, known in enumerate(self.languages) if not {*known} & {*languages}]
         return SourceNetworks(
             self.names, tuple(self.languages[j] for j in kept), self.networks[kept], self.spaces[kept]
         )
 
     def predict(self, features: Floats) -> Floats:
-        """(J, n) scores of (n, d) features in [0, 1], each up to an affine transformation."""
+        """Return (J, n) predicted scores of (n, d) features in [0, 1], each table's on an arbitrary scale."""
         d = features.shape[1]
         units = np.tanh(self.networks[..., :d] @ (2.0 * features - 1.0).T + self.networks[..., d : d + 1])
         return np.asarray((self.networks[:, None, :, d + 1] @ units)[:, 0])
 
     def distances(self, features: Floats) -> Floats:
-        """(J,) distances of the tables' features, see `gp.stacked.distance`."""
+        """Return the (J,) distances of the tables' features from (n, d) features, see `gp.stacked.distance`."""
         own = np.stack([features.mean(axis=0), features.std(axis=0)])
         return np.asarray(np.sqrt(np.square(self.spaces[:, :2] - own).sum(axis=1).mean(axis=1)))
 
@@ -165,7 +165,7 @@ def _contents(data: bytes) -> Contents:
 
 
 def arguments(file: str) -> dict[str, Any]:
-    """Arguments of `hpo_envs.agents.transfer.policy:Policy`: a file and its sha256.
+    """Return arguments of `hpo_envs.agents.transfer.policy:Policy`: the absolute path of a file and its sha256.
 
     Raises:
         ValueError: The file does not exist, or was not written by `save_policy`.
@@ -217,5 +217,5 @@ def _array(archive: Mapping[str, npt.NDArray[Any]], name: str, shape: tuple[int,
 
 @functools.cache
 def shipped() -> Contents:
-    """The shipped weights and priors of the agent `learned-policy`."""
+    """Return the shipped weights and priors of the agent `learned-policy`."""
     return read(str(SHIPPED))

@@ -53,7 +53,7 @@ class QuantileCopula(TargetAgent):
 
 
 def copula(y: Floats) -> Floats:
-    """(t,) normal quantiles of the empirical distribution of (t,) observations, cut off as in section 3.1."""
+    """Return the normal quantiles of the empirical distribution of (t,) observations, truncated as in section 3.1."""
     from scipy.special import ndtri
     from scipy.stats import rankdata
 

@@ -34,7 +34,7 @@ class ZeroShot(TransferAgent):
 
 
 class Portfolio(TransferAgent):
-    """A greedy portfolio: each candidate is the one that improves most on the previous ones, over all other tables.
+    """Greedy portfolio: each suggestion is the candidate that improves most on the previous ones over other tables.
 
     A world is one tree of one source. Greedy selection achieves at least 1 - 1 / e of the best portfolio's value,
     because the objective is submodular.

@@ -70,20 +70,26 @@ class RGPE(TargetAgent):
 
 
 def misranked(samples: Floats, y: Floats) -> npt.NDArray[np.int64]:
-    """(J, S) number of ordered pairs that (J, S, t) predictions order differently from (t,) observations."""
+    """Return the (J, S) numbers of ordered pairs that (J, S, t) predictions rank differently from (t,) observations."""
     wrong = (samples[..., :, None] < samples[..., None, :]) ^ (y[:, None] < y)
     return np.asarray(wrong.sum(axis=(-2, -1)))
 
 
 def misranked_left_out(samples: Floats, y: Floats) -> npt.NDArray[np.int64]:
-    """(S,) `misranked` for (S, t) leave-one-out predictions, each compared with the observed values of all others."""
+    """Return the (S,) numbers of misranked pairs of (S, t) leave-one-out predictions.
+
+    Each prediction is compared with the observed values of all other candidates.
+    """
     wrong = (samples[:, :, None] < y) ^ (y[:, None] < y)
     wrong[:, np.arange(len(y)), np.arange(len(y))] = False
     return np.asarray(wrong.sum(axis=(1, 2)))
 
 
 def weights(theirs: npt.NDArray[np.int64], own: npt.NDArray[np.int64]) -> Floats:
-    """(J + 1,) weights of the models, given (J, S) misranked pairs and (S,) of the problem's own model, the last."""
+    """Return the (J + 1,) weights of the models, that of the problem's own model last.
+
+    The arguments are (J, S) numbers of misranked pairs of the sources' models, and (S,) numbers of the own model.
+    """
     losses = np.vstack([theirs, own]).astype(np.float64)
     diluting = np.median(theirs, axis=1) > np.quantile(own, 0.95)
     losses[:-1][diluting] = np.inf

@@ -16,7 +16,7 @@ PENALTY = 30.0
 
 
 def fit(tables: Sequence[tuple[Floats, Floats]]) -> Floats:
-    """(q,) coefficients of `terms`, fitted to the (t, d) features and (t,) rewards of all tables."""
+    """Return the (q,) coefficients of `terms`, fitted to the (t, d) features and (t,) rewards of all tables."""
     x = [terms(features) for features, _ in tables]
     x = [columns - columns.mean(axis=0) for columns in x]
     z = [normal_scores(rewards) for _, rewards in tables]
@@ -25,7 +25,7 @@ def fit(tables: Sequence[tuple[Floats, Floats]]) -> Floats:
 
 
 def terms(features: Floats) -> Floats:
-    """(n, d + d (d + 1) / 2) features on [-1, 1] and their products."""
+    """Return the d features, moved from [0, 1] to [-1, 1], and their d (d + 1) / 2 products, as columns of n rows."""
     x = 2.0 * features - 1.0
     i, j = np.triu_indices(x.shape[1])
     return np.concatenate([x, x[:, i] * x[:, j]], axis=1)

@@ -14,7 +14,7 @@ class ScoringNetwork(nn.Module):  # type: ignore[misc,unused-ignore]
 
     Args:
         columns: Number of columns of a candidate.
-        hidden: Units of each layer.
+        hidden: Units of each layer, at least 1.
         skip: Weight of the last column in every score before training: a multiple of log expected improvement, where
             the last group of features is a Gaussian process. Without it the policy starts uniform.
     """
@@ -30,12 +30,12 @@ class ScoringNetwork(nn.Module):  # type: ignore[misc,unused-ignore]
         nn.init.constant_(self.skip.weight[:, -1:], skip)
 
     def forward(self, x: torch.Tensor, mask: torch.Tensor, context: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """(batch, n) scores and (batch, hidden) states of episodes.
+        """Return the (batch, n) scores of candidates and the (batch, hidden) states of episodes.
 
         Args:
-            x: (batch, n, columns).
+            x: (batch, n, columns) candidates; column 0 marks evaluated ones.
             mask: (batch, n) bool, True for candidates that were not evaluated.
-            context: (batch, CONTEXT).
+            context: (batch, CONTEXT) numbers that describe the episodes.
         """
         columns = x.shape[2]
         weight, bias = self.inner.weight, self.inner.bias
@@ -51,5 +51,5 @@ class ScoringNetwork(nn.Module):  # type: ignore[misc,unused-ignore]
         return self.score(each)[..., 0] + self.skip(x)[..., 0], state
 
     def arrays(self) -> candidate_net.NetArrays:
-        """The parameters as NumPy arrays, see `candidate_net.shapes`."""
+        """Return the parameters by name as NumPy arrays, see `candidate_net.shapes`."""
         return {name: p.detach().cpu().numpy() for name, p in self.named_parameters()}

@@ -11,7 +11,7 @@ from hpo_envs.agents.problem import Problem
 from hpo_envs.agents.transfer.base import TransferAgent, standardised
 
 LENGTHS = (0.3, 0.75, 1.5, 3.0)
-"""Length-scales of the hypotheses, weighted by their evidence."""
+"""Length-scales of the models, which are weighted by their marginal likelihood."""
 
 SLOPE, MATERN, CONSTANT, ALONG, ACROSS, NOISE = 0.7, 0.5, 1.0, 0.25, 0.5, 0.02
 """Weight of the sources' mean in the prior mean, and variances of the kernel's parts and of the noise; observations
@@ -65,7 +65,7 @@ class StackedGPAgent(TransferAgent):
         return self.best_free(expected_hypervolume_improvement(-mean, deviation, -observed, reference))
 
     def _posterior(self, j: int, rows: Indices, y: Floats, squares: Floats) -> tuple[Floats, Floats, Floats]:
-        """(L,) weights of the hypotheses about an objective, and their (L, n) means and variances."""
+        """Return the (L,) weights of an objective's models, one per length-scale, and (L, n) means and variances."""
         from scipy.linalg import cho_solve, cholesky
 
         e, basis = SLOPE * self._prior[j], self._bases[j]
@@ -84,13 +84,13 @@ class StackedGPAgent(TransferAgent):
 
 
 def _basis(scores: Floats) -> Floats:
-    """(J + 2, n) features of (J, n) predictions whose inner products are the non-stationary part of the kernel."""
+    """Return (J + 2, n) features of (J, n) predictions; their inner products are the kernel's non-stationary part."""
     mean = scores.mean(axis=0)
     apart = (scores - mean) * np.sqrt(ACROSS / len(scores))
     return np.vstack([np.full_like(mean, np.sqrt(CONSTANT)), np.sqrt(ALONG) * mean, apart])
 
 
 def robust(y: Floats) -> Floats:
-    """(t,) standardised observations, low ones clipped at median minus 1.5 times (best minus median)."""
+    """Return standardised (t,) observations; low ones are first raised to median - 1.5 (best - median)."""
     middle, best = float(np.median(y)), float(y.max())
     return standardised(np.maximum(y, middle - 1.5 * (best - middle)))

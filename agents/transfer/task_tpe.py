@@ -96,14 +96,14 @@ class TaskTPE(CandidateAgent):
 def _densities(
     features: bytes, rewards: bytes, base: bytes, shape: tuple[int, int], quantile: float
 ) -> tuple[Floats, Floats, tuple[int, int]]:
-    """Densities of a source's good observations and of its others at every row of the base, and their counts."""
+    """Return the densities of a source's good and other observations at all rows of the base, and both counts."""
     x, at = np.frombuffer(features).reshape(shape), np.frombuffer(base).reshape(-1, shape[1])
     good, rest = split(np.frombuffer(rewards).reshape(shape[0], -1), quantile)
     return density(x[good], at), density(x[rest], at), (len(good), len(rest))
 
 
 def split(rewards: Floats, quantile: float) -> tuple[Indices, Indices]:
-    """Indices of the good ones of (t, objectives) rewards, best first, and of the rest."""
+    """Return the indices of the good observations among (t, objectives) rewards, best first, and those of the rest."""
     order = ranked(rewards)
     many = math.ceil(quantile * len(rewards))
     if rewards.shape[1] > 1:
@@ -112,7 +112,7 @@ def split(rewards: Floats, quantile: float) -> tuple[Indices, Indices]:
 
 
 def ranked(rewards: Floats) -> Indices:
-    """(t,) indices, best observation first: by front, the least crowded of a front first (Deb et al. 2002); stable."""
+    """Return the (t,) indices of observations, best first: by front, then by crowding distance (Deb et al. 2002)."""
     if rewards.shape[1] == 1:
         return np.argsort(-rewards[:, 0], kind="stable")
     order: list[int] = []
@@ -126,7 +126,7 @@ def ranked(rewards: Floats) -> Indices:
 
 
 def crowding(front: Floats) -> Floats:
-    """(k,) crowding distances (Deb et al. 2002) of the (k, m) rewards of a front; infinite at an objective's ends."""
+    """Return the (k,) crowding distances (Deb et al. 2002) of a front's (k, m) rewards; infinite at the extremes."""
     total = np.zeros(len(front))
     for values in front.T:
         order = np.argsort(values, kind="stable")
@@ -138,9 +138,10 @@ def crowding(front: Floats) -> Floats:
 
 
 def density(x: Floats, at: Floats) -> Floats:
-    """(n,) Parzen density at (n, d) points of (k, d) observations, with a wide kernel in the middle as prior.
+    """Return the (n,) Parzen densities of (k, d) observations at (n, d) points, up to a constant factor.
 
-    Gaussian kernels with one bandwidth per feature by Scott's rule, at least `NARROWEST`.
+    The prior is a wide kernel in the middle. Kernels are Gaussian, with one bandwidth per feature by Scott's rule, at
+    least `NARROWEST`.
     """
     k, d = x.shape
     widths = np.maximum(x.std(axis=0) * max(k, 1) ** (-1.0 / (d + 4)) if k else np.ones(d), NARROWEST)

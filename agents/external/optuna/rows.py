@@ -21,7 +21,7 @@ class CandidateSampler(AnySampler):
     Args:
         problem: Rows with features, or (row, checkpoint) pairs, which are trained to the end.
         seed: Seed of the sampler.
-        sampler: `sampler(agent)` returns the sampler's class; agent None: that of Optuna, for boxes and grids.
+        sampler: `sampler(agent)` returns the sampler's class; `sampler(None)`, for boxes and grids, that of Optuna.
         **settings: See `AnySampler`; the rest are arguments of the sampler.
     """
 
@@ -36,7 +36,7 @@ class CandidateSampler(AnySampler):
 
     @property
     def free(self) -> Any:
-        """(k,) untried candidates."""
+        """(k,) indices of the free candidates, those tried least often."""
         return np.flatnonzero(self._rows.free)
 
     def choose(self, row: int) -> dict[str, Any]:
@@ -45,7 +45,7 @@ class CandidateSampler(AnySampler):
         return self.params(self._points[row])
 
     def row(self, suggestion: Any, point: Any) -> int:
-        """The candidate that the sampler chose."""
+        """Return the candidate that the sampler chose last."""
         return self.chosen
 
 
@@ -135,7 +135,7 @@ class GP(CandidateSampler):
 
 
 def _startup(base: Any, agent: CandidateSampler) -> Any:
-    """A sampler class whose first suggestions are random candidates."""
+    """Return a sampler class, derived from `base`, whose first suggestions are random candidates."""
 
     class Startup(base):  # type: ignore[misc]
         def infer_relative_search_space(self, study: Any, trial: Any) -> dict[str, Any]:

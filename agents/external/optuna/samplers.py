@@ -94,18 +94,18 @@ class AnySampler(ExternalOptimizer):
         return trial, config
 
     def row(self, suggestion: Any, point: Any) -> int:
-        """The row evaluated for the suggestion; without `fresh`, the nearest of all rows."""
+        """Return the row evaluated for the suggestion; without `fresh`, it is the nearest of all rows."""
         if self._fresh:
             return super().row(suggestion, point)
         return int(self.space.distances(point[None], self._points).argmin())
 
     def params(self, point: Floats) -> dict[str, Any]:
-        """Optuna's values, by name, of the hyperparameters that are active at a (d,) point."""
+        """Return Optuna's values, by name, of the hyperparameters that are active at a (d,) point."""
         config = self.space.config(point)
         return {a.name: _index(a, config[a.name]) for a in self.space.axes if a.name in config}
 
     def column(self, axis: Axis, coordinates: Floats) -> Floats:
-        """(n,) numbers that Optuna stores for (n,) coordinates of an axis: indices of choices, or values."""
+        """Return the (n,) numbers that Optuna stores for (n,) coordinates of an axis: indices of choices, or values."""
         if axis.choices:
             return np.minimum(np.floor(coordinates * len(axis.choices)), len(axis.choices) - 1.0)
         return np.array([axis.natural(u) for u in coordinates.tolist()], np.float64)
@@ -132,7 +132,7 @@ class AnySampler(ExternalOptimizer):
 
 
 def distribution_of(axis: Axis) -> Any:
-    """Optuna's distribution of an axis."""
+    """Return Optuna's distribution of an axis; for ordered choices it is that of their indices."""
     made = package("optuna").distributions
     if axis.kind == "categorical":
         return made.CategoricalDistribution(axis.choices)
@@ -151,17 +151,17 @@ def _suggest(trial: Any, name: str, axis: Any) -> Any:
 
 
 def _value(axis: Axis, value: Any) -> Any:
-    """The natural value for a value of Optuna."""
+    """Return the natural value for a value of Optuna."""
     return axis.choices[value] if axis.kind == "ordinal" else value
 
 
 def _index(axis: Axis, value: Any) -> Any:
-    """Optuna's value for a natural value."""
+    """Return Optuna's value for a natural value."""
     return axis.choices.index(value) if axis.kind == "ordinal" else value
 
 
 def _sampler(given: Any, seed: int, settings: Mapping[str, Any]) -> Any:
-    """A sampler, given by its name, as a factory or as an object, which is copied."""
+    """Return a sampler of Optuna, given by its name, as a factory or as an object, which is copied."""
     samplers = package("optuna").samplers
     if isinstance(given, str):
         known = [n for n in samplers.__all__ if n.endswith("Sampler") and not n.startswith("Base")]

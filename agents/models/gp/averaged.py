@@ -1,7 +1,7 @@
 """Gaussian processes averaged over random length-scales by their marginal likelihood, for many episodes at once.
 
-Few observations do not settle which hyperparameters matter. A maximum of the likelihood picks one answer; here each of
-`KINDS` answers, drawn once for each number of features, keeps the weight that the observations give it.
+Few observations do not determine which hyperparameters matter, and maximum likelihood picks a single answer. Here all
+sets of length-scales of `KINDS`, drawn once for each number of features, are weighted by their marginal likelihood.
 """
 
 import functools
@@ -17,7 +17,7 @@ KINDS = {"equal": 4, "few": 16, "different": 8}
 """Numbers of sets of length-scales: all equal, long except for a few features, or different for each feature."""
 
 CONSTANT, NOISE_VARIANCE = 1.0, 0.02
-"""Variances of the constant mean and of the observation noise; that of the Matern part is 1."""
+"""Variances of the constant mean and of the observation noise; the Matern part has variance 1."""
 
 LONG = 10.0
 """Length-scale of a feature that does not matter."""
@@ -27,7 +27,7 @@ LONG = 10.0
 
 @functools.cache
 def length_scales(width: int) -> Floats:
-    """(kernels, width) random length-scales, proportional to the root of the number of features that matter."""
+    """Return (sets, width) length-scales, drawn once, that grow with the root of the number of features that matter."""
     rng, unit = np.random.default_rng(width), np.sqrt(width / 6.0)
     equal = np.geomspace(0.4, 1.6, KINDS["equal"])[:, None] * np.full(width, unit)
     few = np.full((KINDS["few"], width), LONG)
@@ -80,10 +80,10 @@ class AveragedGP:
         self.count = t + 1
 
     def posteriors(self, z: Floats) -> tuple[Floats, Floats, Floats]:
-        """(kinds, E, n) means and deviations, and (kinds + 1, E, n) expected improvements, the last over all kinds.
+        """Return (kinds, E, n) means and deviations, and (kinds + 1, E, n) expected improvements, the last over all.
 
         Args:
-            z: (E, t) observations with mean 0 and deviation 1.
+            z: (E, t) observations in order, with mean 0 and deviation 1.
         """
         t, counts = self.count, [*KINDS.values()]
         seen = (self._inverse[:, :, :t, :t] @ z[:, None, :, None].astype(np.float32))[..., 0]
@@ -99,7 +99,7 @@ class AveragedGP:
         return first, np.sqrt(second), np.concatenate([third, every[None]])
 
     def typicality(self, valid: npt.NDArray[np.bool_]) -> Floats:
-        """(E, n) standardised mean correlation with an episode's candidates (with every k-th if n > 256)."""
+        """Return the (E, n) mean correlations with an episode's candidates (at most 256 of them), standardised."""
         x = self._x / np.sqrt(1.0 / self._precision[:, 1].max(axis=1))[:, None, None]
         step = -(-x.shape[1] // 256)
         others, shown = x[:, ::step], valid[:, ::step]

@@ -1,4 +1,4 @@
-"""Gaussian process on a box with axes of all kinds: prior of its length-scales, observations, feasibility."""
+"""Gaussian process on a box with axes of all kinds: prior, scaling of observations, gradients, feasibility, costs."""
 
 import functools
 from collections.abc import Callable, Sequence
@@ -13,24 +13,24 @@ from hpo_envs.agents.models.gp.kernels import KernelFit, KernelPrior, square_dis
 Bools = npt.NDArray[np.bool_]
 
 Slope = Callable[[Floats], tuple[Floats, Floats]]
-"""Function of (n, d) points that returns (n,) values and their (n, r) gradient."""
+"""Function of (n, d) points that returns (n,) values and their (n, r) gradients along the real axes."""
 
 PRIOR = KernelPrior(length=0.7, spread=1.3)
 """Prior of a kernel on a box, whose axes are [0, 1]; chosen on the design seeds of `benchmarks/live`."""
 
 
 def half_linear(y: Floats, feasible: Bools | None = None) -> Floats:
-    """(t,) observations prepared for a model of their maximum: standardised, compressed below a middle.
+    """Return (t,) observations for a model of their maximum: standardised, and compressed below a middle.
 
-    Above it, differences are in units of the upper half's root mean square. Below it, a very bad value or a failure
-    must not compress all others.
+    Above the middle, differences are in units of the upper half's root mean square. Below it they are compressed, so
+    that a very bad value or a failure does not determine the scale.
 
     Args:
         y: (t,) observations.
-        feasible: (t,) observations at which all constraints hold. The middle is their median if it is below that of
-            all observations, since infeasible ones are often better; below it, differences d are log(1 + d). None:
-            there are no constraints; below the median, observations are normal scores. (Evaluations gather at the
-            border of a constraint, where ranks would tear equal observations apart.)
+        feasible: (t,) mask of the observations at which all constraints hold. The middle is their median if that is
+            below the median of all observations, since infeasible ones are often better; a difference d below the
+            middle becomes log(1 + d). (Evaluations gather at the border of a constraint, where ranks would separate
+            equal observations.) None: there are no constraints; below the median, observations are normal scores.
     """
     middle = np.median(y)
     if feasible is not None and feasible.any():
@@ -77,20 +77,20 @@ class BoxGP:
 
     @staticmethod
     def estimate(space: KernelAxes, x: Floats, z: Floats, start: KernelFit | None) -> KernelFit:
-        """Return the most probable kernel, with a length-scale for each axis; `start` is an earlier estimate."""
+        """Return the most probable kernel, with a length-scale per axis; `start` is an earlier estimate or None."""
         return KernelFit.estimate("matern52", space.inputs(x), z, PRIOR, start, space.groups)
 
     def mean(self, x: Floats) -> Floats:
-        """(n,) posterior means at (n, d) snapped points."""
+        """Return the (n,) posterior means at (n, d) snapped points."""
         return np.asarray(self.fit.covariance(self.space.inputs(x), self._inputs) @ self._weights)
 
     def predict(self, x: Floats) -> tuple[Floats, Floats]:
-        """(n,) posterior means and standard deviations at (n, d) snapped points."""
+        """Return the (n,) posterior means and (n,) standard deviations at (n, d) snapped points."""
         mean, deviation, _, _ = self._predict(x)
         return mean, deviation
 
     def _predict(self, x: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-        """(n,) means and deviations, (t, n) slopes of the kernel (see `with_slope`) and solutions of its systems."""
+        """Return (n,) means, (n,) deviations, (t, n) kernel slopes (see `with_slope`) and (t, n) solved covariances."""
         from scipy.linalg import cho_solve
 
         scales = self.fit.scales
@@ -101,12 +101,12 @@ class BoxGP:
         return cross.T @ self._weights, np.sqrt(variance), self.fit.amplitude * slope, solved
 
     def log_ei(self, x: Floats) -> Floats:
-        """(n,) logarithm of the expected improvement over `best` at (n, d) snapped points."""
+        """Return the (n,) logarithms of the expected improvement over `best` at (n, d) snapped points."""
         mean, deviation = self.predict(x)
         return log_expected_improvement(mean - self.best, deviation)
 
     def log_ei_slope(self, x: Floats) -> tuple[Floats, Floats]:
-        """`log_ei`, and its (n, r) gradient along the real axes."""
+        """Return `log_ei` and its (n, r) gradients along the real axes."""
         from scipy.special import log_ndtr
 
         predicted = mean, deviation, _, _ = self._predict(x)
@@ -117,12 +117,12 @@ class BoxGP:
         return np.log(deviation) + log_h, self._gradient(x, predicted, by_mean, by_deviation)
 
     def mean_slope(self, x: Floats) -> tuple[Floats, Floats]:
-        """`mean`, and its (n, r) gradient along the real axes."""
+        """Return `mean` and its (n, r) gradients along the real axes."""
         predicted = self._predict(x)
         return predicted[0], self._gradient(x, predicted, np.ones(len(x)), np.zeros(len(x)))
 
     def log_below(self, x: Floats, bound: float) -> tuple[Floats, Floats]:
-        """(n,) logarithm of the probability of values below a bound, and its (n, r) gradient along the real axes."""
+        """Return the (n,) log probabilities of values below a bound, and (n, r) gradients along the real axes."""
         from scipy.special import log_ndtr
 
         predicted = mean, deviation, _, _ = self._predict(x)
@@ -134,7 +134,7 @@ class BoxGP:
     def _gradient(
         self, x: Floats, predicted: tuple[Floats, Floats, Floats, Floats], by_mean: Floats, by_deviation: Floats
     ) -> Floats:
-        """(n, r) gradient along the real axes of a function of mean and deviation, given its derivatives by both."""
+        """Return (n, r) gradients along the real axes of a function, given its derivatives by mean and deviation."""
         _, deviation, slope, solved = predicted
         # d f / d k_i, then d k_i / d x_j = -slope_i (x_j - x_ij) / l_j^2.
         weight = (by_mean * self._weights[:, None] - by_deviation / deviation * solved) * slope
@@ -146,7 +146,7 @@ class BoxGP:
 
 
 class Feasibility:
-    """Probability that all constraints hold, each with its own process (Gardner et al. 2014, section 3.2).
+    """Probability that all constraints hold, with a process for each constraint (Gardner et al. 2014, section 3.2).
 
     Args:
         space: The axes.
@@ -171,13 +171,13 @@ class Feasibility:
         self._bounds = (-mean / deviation).tolist()
 
     def log_slope(self, x: Floats) -> tuple[Floats, Floats]:
-        """(n,) logarithm of the probability at (n, d) snapped points, and its (n, r) gradient along the real axes."""
+        """Return the (n,) log probabilities at (n, d) snapped points, and (n, r) gradients along the real axes."""
         pairs = zip(self._models, self._bounds, strict=True)
         return summed([functools.partial(model.log_below, bound=bound) for model, bound in pairs])(x)
 
 
 def cheapness(space: BoxAxes, x: Floats, logs: Floats) -> Slope:
-    """The logarithm of 1 / predicted cost, up to a constant, from (t,) logarithms of costs at (t, d) snapped points."""
+    """Return log(1 / predicted cost) up to a constant, as a `Slope`, given (t,) log costs at (t, d) snapped points."""
     scale = float(logs.std())
     z = (logs.mean() - logs) / scale
     model = BoxGP(space, x, z, BoxGP.estimate(space, x, z, None))
@@ -190,7 +190,7 @@ def cheapness(space: BoxAxes, x: Floats, logs: Floats) -> Slope:
 
 
 def summed(parts: Sequence[Slope]) -> Slope:
-    """The sum of functions that return values and gradients."""
+    """Return the sum of functions that return values and gradients."""
 
     def total(x: Floats) -> tuple[Floats, Floats]:
         values, gradients = zip(*(part(x) for part in parts), strict=True)

@@ -8,12 +8,12 @@ from hpo_envs.agents.models import Floats, Indices
 from hpo_envs.agents.models.gp.kernels import KernelFit, KernelPrior
 
 ROOT_JITTER = 1e-8
-"""Jitter of a prior covariance before its Cholesky factor is computed, relative to the largest variance: well above
-round-off for any candidate count here, and one ten-thousandth of the prior's standard deviation."""
+"""Jitter added to a prior covariance before its Cholesky factor is computed, relative to the largest variance: well
+above round-off for any number of candidates here, and one ten-thousandth of the prior's standard deviation."""
 
 
 def root(covariance: Floats) -> Floats:
-    """(n, n) Cholesky factor of a prior covariance with jitter (`ROOT_JITTER`), for draws."""
+    """Return the (n, n) lower Cholesky factor of a prior covariance with jitter (`ROOT_JITTER`), for draws."""
     jitter = ROOT_JITTER * float(covariance.diagonal().max())
     return np.asarray(np.linalg.cholesky(covariance + jitter * np.eye(len(covariance))), np.float64)
 
@@ -52,7 +52,7 @@ class FiniteGP:
         self._alphas = np.empty((16, 1 + outputs))
 
     def observe(self, k: int, values: Sequence[float] | Floats) -> None:
-        """Condition on the values (outputs,) of candidate k, which may have been observed before."""
+        """Condition on the (outputs,) values of candidate k, which may have been observed before."""
         t = self.count
         if t == len(self._v):
             self._v = np.concatenate([self._v, np.empty_like(self._v)])
@@ -71,7 +71,7 @@ class FiniteGP:
         self.count = t + 1
 
     def load(self, rows: Indices, cross: Floats, factor: Floats, values: Floats) -> None:
-        """Replace all observations by these, at once in O(t^2 n).
+        """Replace all observations by the given ones, in O(t^2 n).
 
         Args:
             rows: (t,) candidates observed.
@@ -125,7 +125,7 @@ class FiniteGP:
         return out
 
     def _factor(self, index: Indices) -> Floats:
-        """(t, t) lower Cholesky factor, read from V: L[j, i] = V[i, row_j] for i < j, and its diagonal."""
+        """Return the (t, t) lower Cholesky factor: L[j, i] = V[i, row_j] for i < j, and the diagonal that follows."""
         factor = self._v[: self.count, index].T.copy()
         covariance = np.array([self._column(int(k))[int(k)] for k in index])
         off = np.tril(factor, -1)
@@ -134,7 +134,7 @@ class FiniteGP:
 
 
 class CostModel:
-    """A Gaussian process on the logarithm of the cost, which is positive and varies widely (Snoek et al. 2012).
+    """Gaussian process on the logarithm of the cost, which is positive and varies widely (Snoek et al. 2012).
 
     Formula:
         ln c(x) ~ N(m(x), v(x)), a Matern 5/2 process with fitted length-scales; E[c(x)] = exp(m(x) + v(x) / 2)
@@ -161,7 +161,7 @@ class CostModel:
             self._logs.append(float(np.log(cost)))
 
     def expected(self, rows: Indices | None = None) -> Floats:
-        """(k,) expected costs of candidates (None: all); ones before two different costs were observed."""
+        """Return the (k,) expected costs of candidates (None: all); before two different costs are observed, ones."""
         among = self._features if rows is None else self._features[rows]
         logs = np.array(self._logs)
         if len(logs) < 2 or np.ptp(logs) < 1e-12:

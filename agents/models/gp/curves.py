@@ -1,4 +1,4 @@
-"""Gaussian process of candidates' learning curves; prior of their shapes, from other tables or a power law."""
+"""Gaussian process of candidates' learning curves, and its prior, from other tables' curves or a power law."""
 
 import functools
 from collections.abc import Sequence
@@ -11,11 +11,11 @@ from hpo_envs.agents.models.gp.kernels import of_square_distances, square_distan
 from hpo_envs.agents.models.source import Source
 
 COMMON, SMOOTH, SINGLE = 1.0, 0.35, 0.15
-"""Variances of what all curves share, of what neighbours share, and of what a curve has for itself, in units of the
-variance of a source's curves; the last two sum to less than 1, the rest being that of the sources' prediction."""
+"""Variances of the effects shared by all curves, shared by similar candidates, and specific to a curve, in units of the
+variance of a source's curves. The last two sum to less than 1, as the sources' prediction explains the rest."""
 
 SLOPE, SLOPE_VARIANCE, DEVIATION = 0.7, 0.25, 0.5
-"""Mean and variance of the weight of the source tasks' mean prediction, and variance of that of their differences."""
+"""Mean and variance of the weight of the sources' mean prediction, and variance of the weights of their deviations."""
 
 OFFSET = 4.0
 """Variance of the common level of all curves, in units of their variance at the last checkpoint."""
@@ -42,7 +42,7 @@ NEAR = 0.05
 """Sources of lower similarity than this are ignored, see `alike`."""
 
 CLIP, STRENGTH = 3.0, 10.0
-"""Limit to which prediction errors are clipped, in standard deviations; weight, in errors, of a prior scale of 1."""
+"""Largest prediction error, in standard deviations; weight of the prior scale of 1, as a number of errors."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class CurvePrior:
 def curve_prior(
     resources: Floats, features: Floats, names: tuple[str, ...], length: float, sources: Sequence[Source]
 ) -> tuple[CurvePrior, bool]:
-    """The prior of n candidates at K checkpoints, and whether it uses any source.
+    """Return the prior of n candidates at K checkpoints, and whether it uses any source.
 
     With sources, the prior is the mean and covariance of their curves and the prediction of their smoothed curves at
     the candidates' features; without, `power_law`.
@@ -75,7 +75,7 @@ def curve_prior(
         features: (n, d) features of the candidates.
         names: Names of the features.
         length: Length-scale of the kernel of features.
-        sources: Sources; those without curves or with dissimilar configurations are left out, see `alike`.
+        sources: Source tasks; those without curves or with dissimilar configurations are left out, see `alike`.
     """
     n, k = len(features), len(resources)
     mean, covariance = power_law(resources)
@@ -107,7 +107,7 @@ def curve_prior(
 def alike(
     features: Floats, names: tuple[str, ...], length: float, sources: Sequence[Source]
 ) -> list[tuple[Source, list[int], list[int]]]:
-    """Sources with configurations near the candidates, each with the matching columns of its own and their features.
+    """Return (source, its columns, matching columns of the candidates) for sources with curves near the candidates.
 
     The similarity of a source is the kernel's value at its closest configuration, averaged over the candidates, times
     the fraction of the candidates' columns that it has; sources with at least half of the largest similarity, and at
@@ -128,7 +128,7 @@ def alike(
 def _smoothed(
     source: Source, columns: tuple[int, ...], resources: tuple[float, ...], length: float
 ) -> tuple[Floats, Floats, Floats]:
-    """(K,) mean, (K, K) covariance and (t, K) weights of a kernel smoother of a source's curves.
+    """Return the (K,) mean and (K, K) covariance of a source's curves, and (t, K) weights of a kernel smoother.
 
     A curve is the best reward so far of the first objective; after its end a run keeps its last value.
     """
@@ -148,7 +148,10 @@ def _kernel(a: Floats, b: Floats, length: float) -> Floats:
 
 
 def power_law(resources: Floats) -> tuple[Floats, Floats]:
-    """(K,) mean and (K, K) covariance of f - e (r_1 / r)^(1/2), f and e with variance 1, e with mean `STEEPNESS`."""
+    """Return the (K,) mean and (K, K) covariance of f - e (r_1 / r)^(1/2) plus noise.
+
+    f and e have variance 1, f has mean 0 and e mean `STEEPNESS`; the noise has variance `ROUGHNESS`.
+    """
     left = np.sqrt(resources[0] / resources)
     return -STEEPNESS * left, 1.0 + np.outer(left, left) + ROUGHNESS * np.eye(len(left))
 

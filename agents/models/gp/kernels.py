@@ -34,7 +34,7 @@ TOGETHER = 1 << 14
 
 
 def square_distances(a: Floats, b: Floats) -> Floats:
-    """(len(a), len(b)) squared Euclidean distances of two (rows, d) arrays; exact zeros for equal rows."""
+    """Return the (len(a), len(b)) squared Euclidean distances of two (rows, d) arrays; exactly 0 for equal rows."""
     # It adds the columns' squares one after the other; |a|^2 + |b|^2 - 2ab would leave round-off where rows are equal.
     from scipy.spatial.distance import cdist
 
@@ -42,14 +42,14 @@ def square_distances(a: Floats, b: Floats) -> Floats:
 
 
 def of_square_distances(kernel: str, r2: Floats) -> Floats:
-    """Values of a kernel at squared distances, in units of the length-scale, of any shape; 1 at distance 0."""
+    """Return the values of a kernel at squared distances of any shape, in units of the length-scale; 1 at 0."""
     if kernel == "rbf":
         return np.exp(-0.5 * r2)
     return _matern52(z := np.sqrt(5.0 * r2), np.exp(-z))
 
 
 def with_slope(kernel: str, r2: Floats) -> tuple[Floats, Floats]:
-    """Values of `of_square_distances`, and -2 times their derivatives by the squared distances."""
+    """Return the values of `of_square_distances`, and -2 times their derivatives by the squared distances."""
     if kernel == "rbf":
         value = of_square_distances(kernel, r2)
         return value, value
@@ -63,12 +63,12 @@ def _matern52(z: Floats, decay: Floats) -> Floats:
 
 
 def gram(kernel: str, features: Floats, length_scale: float) -> Floats:
-    """(n, n) read-only kernel matrix of a candidate set; agents on the same candidates share one array."""
+    """Return the (n, n) read-only kernel matrix of (n, d) features; agents on the same candidates share one array."""
     return _gram(kernel, features.tobytes(), features.shape, float(length_scale))
 
 
 def gram_row(kernel: str, features: Floats, length_scale: float, k: int) -> Floats:
-    """(n,) row k of `gram`, for candidate sets whose matrix would not fit in memory."""
+    """Return the (n,) row k of `gram`, for candidate sets whose matrix would not fit in memory."""
     r2 = square_distances(features[k : k + 1] / length_scale, features / length_scale)
     return np.asarray(of_square_distances(kernel, r2)[0])
 
@@ -116,7 +116,7 @@ class KernelFit:
         return self.lengths if self.groups is None else self.lengths[self.groups]
 
     def covariance(self, a: Floats, b: Floats) -> Floats:
-        """(len(a), len(b)) prior covariance of two (rows, d) arrays of features."""
+        """Return the (len(a), len(b)) prior covariances of two (rows, c) arrays of features."""
         return self.amplitude * of_square_distances(self.kernel, square_distances(a / self.scales, b / self.scales))
 
     @staticmethod
@@ -222,9 +222,9 @@ class Posteriors:
         self.last = np.full((k, d + 1), np.nan)
 
     def at(self, log_parameters: Floats, which: Sequence[int]) -> tuple[Floats, Floats]:
-        """(m,) negative log densities of the problems `which` at (m, d + 1) log parameters, and (m, d + 1) gradients.
+        """Return (m,) negative log densities of the problems `which` at (m, d + 1) log parameters, and their gradients.
 
-        Sets their `amplitudes` and `last`.
+        The gradients are (m, d + 1). Set `amplitudes` and `last` of these problems.
         """
         m, t, c = len(which), self.y.shape[1], self.strength
         some = which if m < len(self.y) else slice(None)
@@ -255,7 +255,7 @@ class Posteriors:
         return values, gradients
 
     def _inverses(self, correlation: Floats, eta: Floats) -> tuple[Floats, Floats]:
-        """(m, t, t) inverses of correlations with (m, 1) noise, and (m, t) diagonals of their Cholesky factors."""
+        """Return (m, t, t) inverses of correlations with (m, 1) noise, and (m, t) diagonals of the Cholesky factors."""
         noisy = correlation.transpose(0, 2, 1).copy()  # LAPACK reads columns first, and writes where it reads
         diagonals = noisy.reshape(len(noisy), -1)[:, :: noisy.shape[1] + 1]
         diagonals += eta

@@ -15,7 +15,7 @@ USED = 400
 
 
 class SourceGP:
-    """A Gaussian process of the normal scores of one table's rewards, with a length-scale for each feature.
+    """Gaussian process of the normal scores of one table's rewards, with a length-scale for each feature.
 
     Args:
         features: (t, d) features.
@@ -34,7 +34,7 @@ class SourceGP:
         self._known: dict[bytes, Floats] = {}
 
     def predict(self, features: Floats) -> Floats:
-        """(n,) expected normal scores of (n, d) candidates; those of the last few sets are cached."""
+        """Return the (n,) expected normal scores of (n, d) candidates; the last four results are cached."""
         key = features.tobytes()
         if key not in self._known:
             self._known = dict([*self._known.items()][-3:])
@@ -43,7 +43,7 @@ class SourceGP:
 
 
 def source_gp(features: Floats, rewards: Floats) -> SourceGP:
-    """The model of a table's (t, d) features and (t,) rewards, cached: agents share it."""
+    """Return the model of a table's (t, d) features and (t,) rewards, which is cached and shared by agents."""
     return _source_gp(features.tobytes(), rewards.tobytes(), features.shape[1])
 
 
@@ -53,7 +53,7 @@ def _source_gp(features: bytes, rewards: bytes, width: int) -> SourceGP:
 
 
 def normal_scores(rewards: Floats) -> Floats:
-    """(t,) normal quantiles of the ranks, comparable between tables with different metrics."""
+    """Return the (t,) normal quantiles of the ranks of rewards, which are comparable between metrics."""
     from scipy.special import ndtri
     from scipy.stats import rankdata
 

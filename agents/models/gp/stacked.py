@@ -33,11 +33,11 @@ FLOOR = 1e-10
 
 
 def length_scales(width: int, fitted: Floats | None) -> Floats:
-    """(LENGTHS, width) length-scales: short and long ones, those fitted to other tables, and half of those.
+    """Return (LENGTHS, width) length-scales: short, long, fitted to other tables, and half of the fitted ones.
 
     Args:
         width: Number of features; distances grow with its root.
-        fitted: (width,) fitted length-scales; None: a medium length-scale instead.
+        fitted: (width,) fitted length-scales, of which 0.8 are used; None: a medium length-scale instead.
     """
     unit = np.full(width, np.sqrt(width / 6.0))
     fitted = 0.8 * unit if fitted is None else fitted
@@ -45,18 +45,18 @@ def length_scales(width: int, fitted: Floats | None) -> Floats:
 
 
 def correlations(features: Floats, k: int, lengths: Floats) -> Floats:
-    """(LENGTHS, n) Matern 5/2 correlations of candidate k with all (n, d) features in [0, 1]."""
+    """Return the (LENGTHS, n) Matern 5/2 correlations of candidate k with all of (n, d) features in [0, 1]."""
     return of_square_distances("matern52", (1.0 / np.square(lengths)) @ np.square(features - features[k]).T)
 
 
 def scaled(values: Floats) -> Floats:
-    """(..., n) values with mean 0 and deviation 1 over the last axis; zeros where all are equal."""
+    """Return (..., n) values scaled to mean 0 and deviation 1 over the last axis; zeros where all are equal."""
     spread = values.std(axis=-1, keepdims=True)
     return np.asarray((values - values.mean(axis=-1, keepdims=True)) / np.where(spread > 1e-9, spread, np.inf))
 
 
 def robust(y: Floats) -> Floats:
-    """(..., t) observations with their lower tail cut (`TAIL`)."""
+    """Return (..., t) observations whose lower tail is raised to a bound, see `TAIL`."""
     ordered, t = np.sort(y, axis=-1), y.shape[-1]  # several times faster than `np.median` of short rows
     median = 0.5 * (ordered[..., (t - 1) // 2, None] + ordered[..., t // 2, None])
     lead = ordered[..., -1:] - median
@@ -69,7 +69,7 @@ class Tables:
 
     Attributes:
         predictions: (E, J, n) predictions, each with mean 0 and deviation 1 over an episode's candidates.
-        distances: (E, J) distances of their spaces from the candidates', see `distance`.
+        distances: (E, J) distances of the tables from the candidates, see `distance`.
         used: (E, J) mask of the tables of each episode.
         valid: (E, n) mask of the candidates of each episode.
     """
@@ -80,7 +80,7 @@ class Tables:
     valid: npt.NDArray[np.bool_]
 
     def expected(self, similarity: Floats) -> tuple[Floats, Floats]:
-        """Mean of the predictions, and deviations of each table from it.
+        """Return the weighted mean of the predictions, and the deviations of each table from it.
 
         Args:
             similarity: (P,) a table's weight w is proportional to exp(-similarity * distance).
@@ -102,7 +102,7 @@ class Tables:
 
 
 def distance(source: Floats, features: Floats) -> float:
-    """Distance of a table's (t, d) features from (n, d) candidates, by the mean and the deviation of each feature."""
+    """Return the distance of a table's (t, d) features from (n, d) candidates, by each feature's mean and deviation."""
     means, spreads = source.mean(axis=0) - features.mean(axis=0), source.std(axis=0) - features.std(axis=0)
     return float(np.sqrt(np.mean(np.square(means) + np.square(spreads))))
 
@@ -161,7 +161,7 @@ class StackedGP:
         return np.asarray(total + of["matern"] * matern)
 
     def observe(self, rows: Indices) -> None:
-        """Condition each model on one candidate in each of its episodes, (P, E)."""
+        """Condition each model on one candidate in each episode, given by (P, E) `rows`."""
         t, p, e = self.count, self._p, self._e
         if t == self._v.shape[3]:
             self._grow()
@@ -189,7 +189,7 @@ class StackedGP:
         self.count, self.variance, self._log_det = mark
 
     def predict(self, y: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-        """Means of u, scales and weights of the sets of length-scales, and the incumbent.
+        """Return means of u, scales and weights of the sets of length-scales, and the incumbent.
 
         Args:
             y: (P, E, t) observations, in order, in any unit.
@@ -214,10 +214,10 @@ class StackedGP:
         return means, q, weights / weights.sum(axis=2, keepdims=True), q * z.max(axis=2, keepdims=True)
 
     def log_improvement(self, y: Floats, left: Floats | float) -> Floats:
-        """(P, E, n) logarithm of the expected improvement of each candidate.
+        """Return the (P, E, n) logarithms of the expected improvement of each candidate.
 
-        Deviations are multiplied by exp(log deviation + left * its early part); the incumbent is raised by incumbent +
-        left * its early part.
+        Deviations are multiplied by exp("log deviation" + left * "log deviation, early"); the incumbent is raised by
+        "incumbent" + left * "incumbent, early".
 
         Args:
             y: (P, E, t) observations, in order, in any unit.
@@ -231,7 +231,7 @@ class StackedGP:
         return np.asarray(np.log(np.maximum((weights[..., None] * gain).sum(axis=2), 1e-300)))
 
     def expected_rewards(self, y: Floats) -> Floats:
-        """(P, E, n) means in the unit of y, the (P, E, t) observations in order."""
+        """Return the (P, E, n) means in the unit of `y`, the (P, E, t) observations in order."""
         means, q, weights, best = self.predict(y)
         cut = robust(y)
         above = ((means - best[..., None]) / q[..., None] * weights[..., None]).sum(axis=2)
@@ -245,7 +245,7 @@ class StackedGP:
 
 
 def standardised(y: Floats) -> Floats:
-    """(..., t) `robust` observations with mean 0 and deviation 1; zeros where all are equal."""
+    """Return `robust` (..., t) observations scaled to mean 0 and deviation 1; zeros where all are equal."""
     cut = robust(y)
     apart = cut - cut.mean(axis=-1, keepdims=True)
     deviation = np.sqrt(np.square(apart).mean(axis=-1, keepdims=True))

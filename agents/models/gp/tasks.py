@@ -10,17 +10,17 @@ from hpo_envs.agents.models.gp.box import BoxGP, half_linear
 from hpo_envs.agents.models.source import Source
 
 MOST = 60
-"""Largest number of observations of all sources together; half are the best, the others are spread over the rest."""
+"""Largest number of observations of all sources together; half are the best, half are spread over the ranks below."""
 
 APART = 0.35
-"""Distance of two tasks; at the prior median of the length-scale their correlation is 0.8."""
+"""Distance of two tasks; at the prior median of the length-scale they have a correlation of 0.8."""
 
 LEAST = 0.3
 """Smallest standard deviation that the search's observations are scaled to; those of the sources have 1."""
 
 
 class Tasks:
-    """The axes of a box and a categorical one for the task, the search itself or one of its sources.
+    """Axes of a box and a categorical axis for the task: the search itself or one of its sources.
 
     The task's length-scale determines how much the search learns from the sources. Observations of the search are
     shifted and scaled to the sources' mean prediction at these points, as the first ones are the sources' best.
@@ -53,18 +53,18 @@ class Tasks:
         self.x, self.z = np.concatenate(points), np.concatenate(values)
 
     def inputs(self, x: Floats) -> Floats:
-        """(n, c) inputs of a kernel at (n, d) points of the search, or (n, d + 1) with the task in the last column."""
+        """Return (n, c) inputs of a kernel at (n, d) points of the search, or at (n, d + 1) points with their tasks."""
         d = len(self._space)
         task = x[:, d] if x.shape[1] > d else np.zeros(len(x))
         one_hot = (task[:, None] == np.arange(self._count)) * (APART / np.sqrt(2.0))
         return np.concatenate([self._space.inputs(x[:, :d]), one_hot], axis=1)
 
     def aligned(self, x: Floats, z: Floats) -> Floats:
-        """(t,) standardised observations of the search at (t, d) points, shifted and scaled to those of the sources."""
+        """Return (t,) observations of the search at (t, d) points, shifted and scaled to the sources' predictions."""
         expected = np.mean([model.mean(x) for model in self._models], axis=0)
         return np.asarray(expected.mean() + max(float(expected.std()), LEAST) * z)
 
     def joined(self, x: Floats, z: Floats) -> tuple[Floats, Floats]:
-        """(n, d + 1) points with their tasks and (n,) observations: `aligned` ones of the search, then the sources'."""
+        """Return (n, d + 1) points with tasks and (n,) observations: the search's `aligned` ones and the sources'."""
         own = np.column_stack([x, np.zeros(len(x))])
         return np.concatenate([own, self.x]), np.concatenate([self.aligned(x, z), self.z])
