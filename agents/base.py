@@ -144,7 +144,7 @@ class Incumbent:
 
 
 def prepare_each(agents: Iterable[Agent]) -> None:
-    """Call `Agent.prepare` once for each class of agents; objects that are no `Agent` are skipped."""
+    """Call `Agent.prepare` once per class, with all agents of that class; skip objects that are not an `Agent`."""
     alike: dict[type[Any], list[Agent]] = {}
     for agent in agents:
         alike.setdefault(type(agent), []).append(agent)

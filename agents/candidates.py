@@ -17,7 +17,7 @@ from hpo_envs.agents.problem import Problem, affordable
 
 
 class Candidates(Incumbent):
-    """The candidates of a finite problem, numbered from 0 for any form of actions: tried, pending and failed ones.
+    """Candidates of a finite problem, numbered from 0, and which of them were tried, are pending or failed.
 
     Args:
         problem: Actions are rows (`Discrete`), values of a grid (`MultiDiscrete`, candidates in C order), or
@@ -100,11 +100,11 @@ class Candidates(Incumbent):
 
     @property
     def maximum(self) -> float:
-        """The resource of the last checkpoint, in units of the first one."""
+        """Resource of the last checkpoint, in units of the first one."""
         return float(self.levels[-1] / self.levels[0])
 
     def level_of(self, resource: float) -> int:
-        """Index of the last checkpoint within a resource (in units of the first checkpoint); at least 0."""
+        """Return the index of the last checkpoint within a resource (in units of the first checkpoint); at least 0."""
         return affordable(self.levels, resource)
 
     def action(self, row: int, level: int | None = None) -> Any:
@@ -114,7 +114,7 @@ class Candidates(Incumbent):
         return np.array(np.unravel_index(row, self._shape)) if self._grid else int(row)
 
     def row(self, action: Any) -> int:
-        """The candidate that an action evaluates."""
+        """Return the candidate that an action evaluates, without its level."""
         if type(action) is int:
             return action
         if self._grid:
@@ -193,7 +193,7 @@ RANDOM = 1500
 
 
 class CandidatePool:
-    """Candidates to score where scoring all takes too long: neighbours of the best ones so far, and random ones.
+    """Candidates to score if scoring all takes too long: neighbours of the best ones so far, and random ones.
 
     Model-based optimizers maximise their acquisition function on large or infinite spaces in this way, near incumbents
     and at random points (Hutter et al. 2011, section 4.3). The nearest candidates of an incumbent are looked up once.
@@ -209,7 +209,7 @@ class CandidatePool:
     def draw(
         self, rows: Sequence[int], scores: Floats, free: npt.NDArray[np.bool_], rng: np.random.Generator
     ) -> Indices:
-        """Candidates to score, ascending; at least one of them is free.
+        """Return the candidates to score, in ascending order; at least one of them is free.
 
         Args:
             rows: (t,) candidates observed.

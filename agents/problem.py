@@ -379,7 +379,7 @@ class Space:
         return np.array([axis.coordinate(config[name]) if name in config else MIDDLE for name, axis in each])
 
     def distances(self, some: Floats, others: Floats) -> Floats:
-        """(k, n) Gower distances between (k, d) and (n, d) points: mean differences over the axes.
+        """Return the (k, n) Gower distances between (k, d) and (n, d) points: mean differences over the axes.
 
         Categories differ by 0 or 1, ordered values by the difference of their coordinates, divided by the largest
         difference on the axis. An axis adds 1 if it is active at only one of the two points, 0 if at neither.

@@ -74,7 +74,7 @@ class Registration:
 
     @property
     def installed(self) -> bool:
-        """Whether the packages that it needs are installed."""
+        """Whether the optional packages that the agent needs are installed."""
         return all(importlib.util.find_spec(name) is not None for name in self.needs)
 
     @property
@@ -99,7 +99,7 @@ CUBE = f"{GRID} box"
 
 
 def _transfer(target: str, summary: str, objectives: float = 1, **kwargs: Any) -> Registration:
-    """Registration of an agent that learns from other tables."""
+    """Return the registration of an agent that learns from other tables."""
     supports, slow = (f"{FEATURED} objectives", ("objectives",)) if objectives > 1 else (FEATURED, ())
     return _entry(target, supports, summary, sources=True, slow=slow, kwargs=kwargs, objectives=objectives)
 
@@ -107,13 +107,13 @@ def _transfer(target: str, summary: str, objectives: float = 1, **kwargs: Any) -
 def _external(
     target: str, supports: str, summary: str, *needs: str, quick: bool = False, **kwargs: Any
 ) -> Registration:
-    """Registration of another package's optimizer, which takes part only if named."""
+    """Return the registration of another package's optimizer, which takes part only if named."""
     slow = () if quick else ("anywhere",)
     return _entry(f"external.{target}", supports, summary, kwargs=kwargs, needs=needs, external=True, slow=slow)
 
 
 def _fixed_kernels() -> dict[str, Registration]:
-    """Registrations of optimisers with a fixed kernel, by name, and by their alias from Zhang and Duh (2020)."""
+    """Return registrations of optimisers with a fixed kernel, by name and by alias from Zhang and Duh (2020)."""
     bo, graph = "search.bo:BayesianOptimisation", "search.graph_search:GraphSearch"
     rows = (
         ("bo-ei", "BO_EI", bo, GRID, "ei", "Gaussian process, fixed {} kernel, EI"),
@@ -290,7 +290,7 @@ EXTRAS = {
     **dict.fromkeys(("ax", "botorch", "nevergrad", "smac"), "optimizers"),
     **{"cmaes": "optuna", "statsmodels": "syne_tune", "torch": "live", "xgboost": "syne_tune"},
 }
-"""The extra that installs a package, where their names differ."""
+"""Extra that installs each package whose name differs from that of its extra."""
 
 
 def install(package: str) -> str:

@@ -145,13 +145,13 @@ def _refuse_tables() -> None:
 
 
 def _die_with_parent() -> None:
-    """End this process with its parent, on Linux."""
+    """Make Linux end this process when its parent ends; do nothing on other systems."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
 
 
 def main() -> None:
-    """Serve the parent process."""
+    """Serve the parent process over standard input and output, until the input ends."""
     pipes = _pipes()
     _die_with_parent()
     _refuse_tables()

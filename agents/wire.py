@@ -16,7 +16,7 @@ import numpy as np
 from gymnasium import Space, spaces
 
 HEAD = struct.Struct("<4sQQ")
-"""Head of a message: its mark, number of bytes of JSON, number of bytes of arrays."""
+"""Head of a message: its mark, number of bytes of JSON, and number of bytes of arrays and bytes objects."""
 
 _MARK = b"hpo1"
 _DTYPE = re.compile(r"[<>|=]([?biuf][1248]|U[1-9][0-9]{0,5})")

@@ -19,7 +19,7 @@ STOPPING = ("pi", "glr")
 
 
 def logit(score: float, low: float, high: float) -> float:
-    """Log odds of a score's position between the bounds of its metric (Moss et al. 2019, section 4.2).
+    """Return the log odds of a score's position between the bounds of its metric (Moss et al. 2019, section 4.2).
 
     Raises:
         ValueError: The score is not strictly between the bounds.

@@ -55,7 +55,7 @@ def posterior(counts: npt.ArrayLike, means: npt.ArrayLike, squares: npt.ArrayLik
 
 
 def _posterior(t: Floats, m: Floats, s: Floats) -> ArmPosteriors:
-    """`posterior` without validation of the statistics."""
+    """Return the result of `posterior`, without validation of the statistics."""
     scale = np.sqrt(s / (t * (t - 2.0)))
     low, high = float(np.minimum.reduce(m)), float(np.maximum.reduce(m))
     widest = max(high - low, float(np.maximum.reduce(scale)), 1e-6 * max(abs(low), abs(high)))

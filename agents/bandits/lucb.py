@@ -1,4 +1,4 @@
-"""Lower and upper confidence bounds (LUCB): widths of the intervals, default confidence, when it stops."""
+"""Lower and upper confidence bounds (LUCB): widths of the intervals, default confidence, stopping rule."""
 
 from __future__ import annotations
 

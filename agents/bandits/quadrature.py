@@ -13,7 +13,7 @@ from hpo_envs.agents.models import Floats
 
 @dataclass(frozen=True)
 class QuadratureRule:
-    """A quadrature rule.
+    """Settings of a quadrature: width of cells, nodes in each cell, and probability left out.
 
     Attributes:
         step: Width of a cell, in units of the scale of the narrowest arm near it.

@@ -1,4 +1,4 @@
-"""Top-two sampling rules: a leader, a challenger, and one of the two is evaluated."""
+"""Top-two sampling rules, which evaluate either a leader or a challenger."""
 
 from __future__ import annotations
 

@@ -107,7 +107,7 @@ class Nevergrad(ExternalOptimizer):
         return (self._optimizer, asked), config
 
     def learn(self, suggestion: Any, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Report the outcome; the loss of a failed run is infinite."""
+        """Report the negative reward to the optimizer as a loss; the loss of a failed run is infinite."""
         optimizer, asked = suggestion
         loss = math.inf if lost(info) else -float(reward)
         self._waiting -= 1

@@ -20,7 +20,7 @@ ROUNDS, MOVES, STEPS = 2, 48, 15
 """Rounds of discrete moves, moves of each start in a round, and iterations of L-BFGS-B on real axes after them."""
 
 SPREADS = (0.02, 0.3)
-"""Range of the standard deviation of moves along ordered axes."""
+"""Smallest and largest standard deviation of moves along ordered axes."""
 
 _SQRT_2PI = float(np.sqrt(2.0 * np.pi))
 
@@ -94,7 +94,7 @@ def expected_hypervolume_improvement(mean: Floats, deviation: Floats, points: Fl
 
 
 class KernelAxes(Protocol):
-    """Axes of a box, as inputs of a kernel.
+    """Interface of the axes of a box that a kernel needs.
 
     Attributes:
         real: (r,) indices of the continuous axes.

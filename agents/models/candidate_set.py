@@ -64,7 +64,7 @@ NEARNESS = 1
 """Index of the set of length-scales (of `LENGTHS`) that measures how near two candidates are."""
 
 _WIDTHS = (16, 32)
-"""Limits of the number of features between groups of episodes whose products `CandidateSet` computes together."""
+"""Numbers of features that separate the groups of episodes whose products `CandidateSet` computes together."""
 
 BOUND = 8.0
 """Largest absolute value in a column; larger ones are clipped."""
@@ -154,12 +154,12 @@ class CandidateArrays:
 
 
 class CandidateSet:
-    """The candidates of E episodes and their observations.
+    """The candidates of E episodes, their evaluations, and the observations of a policy.
 
     Args:
         space: The candidates.
         features: Names of groups of columns, see `GROUPS`.
-        numbers: Hyperparameters of the stacked process; those of `gp.stacked.START` otherwise.
+        numbers: Hyperparameters of the stacked process; missing ones have the values of `gp.stacked.START`.
         budget: Largest number of evaluations in `history`.
 
     Attributes:

@@ -13,7 +13,7 @@ from hpo_envs.agents.models import Floats, Indices
 from hpo_envs.agents.models.gp.kernels import gram
 
 LARGEST = 5000
-"""Largest number of candidates of a graph: its inverse then takes 200 MB and about half a minute."""
+"""Largest number of candidates of a graph: `green`, an inverse, then takes 200 MB and about half a minute."""
 
 LIGHTEST = 1e-10
 """Edges lighter than this, relative to the heaviest, are left out: in double precision, components that only such edges

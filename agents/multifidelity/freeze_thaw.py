@@ -16,7 +16,7 @@ from hpo_envs.agents.models.gp.kernels import gram, square_distances
 from hpo_envs.agents.problem import Problem
 
 LARGEST = 1000
-"""Largest number of rows in the model; if there are more, a random subset is modelled and suggested."""
+"""Largest number of rows in the model; if there are more, the agent uses a random subset of them."""
 
 NEIGHBOURS = 0.5
 """Length-scale, in units of the median distance of two candidates."""
@@ -148,10 +148,10 @@ class FreezeThaw(OnCandidates):
         return np.asarray(np.maximum(prices[:, None] * (self.candidates.levels[self._rungs] - spent[:, None]), LEAST))
 
     def _begin(self) -> None:
-        """Create the model; without curves of sources, once `INITIAL` rows determine the scale of the rewards.
+        """Create the model; without curves of sources, only once `INITIAL` rows determine the scale of the rewards.
 
-        In that case it is recreated whenever the number of rows with rewards has doubled, because the first ones may
-        all have failed to learn.
+        In that case the model is recreated whenever the number of rows with rewards has doubled, because the first
+        ones may all have failed to learn.
         """
         features = self.candidates.features
         base = self.problem.base if self.problem.base is not None else features

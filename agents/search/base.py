@@ -111,7 +111,10 @@ class CandidateAgent(OnCandidates):
             self._observe(row, rewards)
 
     def _suggest_beside(self, pending: list[int]) -> int:
-        """The next suggestion, given pending ones at expected rewards (kriging believer, Ginsbourger et al. 2010)."""
+        """Return the next candidate, with pending ones at expected rewards (kriging believer, Ginsbourger et al. 2010).
+
+        Without a model that can be undone, pending candidates are only excluded.
+        """
         if not pending or self._models is None:
             return int(self._suggest())
         told, expected = len(self.rows), self._expected(np.array(pending))  # which may make the models again
@@ -135,12 +138,12 @@ class CandidateAgent(OnCandidates):
         return None
 
     def _expected(self, rows: Indices) -> Floats:
-        """(k, objectives) expected rewards of candidates (k,); by default the mean of the observed ones."""
+        """Return the (k, objectives) expected rewards of (k,) candidates; by default the mean of the observed ones."""
         return np.tile(np.mean(self.rewards, axis=0), (len(rows), 1))
 
     @abc.abstractmethod
     def _suggest(self) -> int:
-        """The next candidate, among the free ones."""
+        """Return the next candidate, one of the free ones."""
 
     def _observe(self, row: int, rewards: Floats) -> None:
         """Update the model with an observation; by default, do nothing."""

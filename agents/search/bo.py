@@ -19,7 +19,7 @@ from hpo_envs.agents.search.posterior_search import PosteriorSearch
 from hpo_envs.tables.checks import one_of
 
 DRAWN = 500
-"""Number of untried candidates in a draw of the posterior if there are more than `kernels.LARGEST_SHARED`."""
+"""Largest number of free candidates in a posterior draw if there are more than `kernels.LARGEST_SHARED` in all."""
 
 LEARNED = 300
 """Largest number of observations from which a kernel is estimated if there are more than `AFFORDABLE` candidates."""

@@ -139,7 +139,7 @@ class GraphSearch(OnGraph, PosteriorSearch):
 
 @functools.lru_cache(maxsize=4)
 def _covariance(graph: SimilarityGraph, precision: float, sigma2: float) -> Floats:
-    """(n, n) covariance of the finite-set Gaussian process; I / sigma2 makes it well defined on any graph."""
+    """Return the (n, n) covariance of the finite-set Gaussian process; I / sigma2 makes it exist for any graph."""
     n = len(graph.weights)
     k = np.linalg.inv(2.0 * precision * (graph.laplacian + np.eye(n) / sigma2))
     k = 0.5 * (k + k.T)

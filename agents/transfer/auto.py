@@ -11,7 +11,7 @@ from hpo_envs.agents.problem import Problem
 from hpo_envs.agents.transfer.learned import has_unseen
 
 FEW_ROWS = 80
-"""Number of rows below which neither curves nor a start in the middle of the features helped."""
+"""Number of rows below which neither learning curves nor initial candidates in the middle of the features helped."""
 
 MANY_ROWS = 1000
 """Number of rows from which forests beat Gaussian processes."""

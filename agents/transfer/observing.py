@@ -23,7 +23,7 @@ class ObservingAgent(CandidateAgent):
         seed: Seed of `self.rng`, which draws the candidates that are observed.
         features: Groups of columns, see `candidate_set.GROUPS`.
         most: Largest number of candidates observed; if there are more, a random subset is observed.
-        numbers: Hyperparameters of the stacked process.
+        numbers: Hyperparameters of the stacked process, see `CandidateSet`.
 
     Attributes:
         pool: (n,) candidates observed, ascending.

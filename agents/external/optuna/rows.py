@@ -40,7 +40,7 @@ class CandidateSampler(AnySampler):
         return np.flatnonzero(self._rows.free)
 
     def choose(self, row: int) -> dict[str, Any]:
-        """Record the suggested candidate; return Optuna's values of its hyperparameters."""
+        """Record a candidate as chosen; return Optuna's values, by name, of its active hyperparameters."""
         self.chosen = int(row)
         return self.params(self._points[row])
 

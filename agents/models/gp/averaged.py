@@ -40,7 +40,7 @@ def length_scales(width: int) -> Floats:
 
 
 class AveragedGP:
-    """Posteriors of E episodes over n candidates, exact after every observation.
+    """Gaussian-process posteriors of E episodes over n candidates for all sets of length-scales, always exact.
 
     Args:
         x: (E, n, d) features in [0, 1], zeros beyond an episode's width.
@@ -62,7 +62,7 @@ class AveragedGP:
         self._log_det = np.zeros((e, _COUNT))
 
     def observe(self, rows: Indices) -> None:
-        """Condition every episode on one of its candidates, (E,)."""
+        """Condition every episode on one of its candidates, given by (E,) `rows`; values enter in `posteriors`."""
         e, t = self._each, self.count
         if t == self._v.shape[2]:
             self._v = np.concatenate([self._v, np.zeros_like(self._v)], axis=2)

@@ -30,7 +30,7 @@ class FiniteGP:
     observations, so means of shifted observations follow without another solve.
 
     Args:
-        column: `column(k)` is the prior covariance of candidate k with all, (n,) float64.
+        column: `column(k)` returns the (n,) float64 prior covariances of candidate k with all candidates.
         variance: (n,) prior variances.
         noise: Observation variance, > 0; it is never increased implicitly.
         outputs: Number of observed quantities per candidate.
@@ -101,9 +101,9 @@ class FiniteGP:
         self.count, self.means, self.variances = mark
 
     def sample(self, prior: Floats, rows: Sequence[int], values: Floats, rng: np.random.Generator) -> Floats:
-        """Draw from the posterior by Matheron's rule: a prior draw, updated by the residuals of noisy prior values.
+        """Return an (n,) draw from the posterior by Matheron's rule: a prior draw, corrected by its noisy residuals.
 
-        Without observations the draw of the prior itself is returned.
+        Without observations, return the prior draw itself.
 
         Args:
             prior: (n,) draw of the prior.

@@ -21,10 +21,10 @@ OFFSET = 4.0
 """Variance of the common level of all curves, in units of their variance at the last checkpoint."""
 
 STEEPNESS = 1.7
-"""Without source tasks: rise of the curves, in standard deviations of the candidates."""
+"""Mean rise of the curves if there are no source tasks, in standard deviations of their limits."""
 
 ROUGHNESS = 0.05
-"""Without source tasks: independent variance at each fidelity."""
+"""Variance of independent deviations at each fidelity if there are no source tasks."""
 
 RANK = 3
 """Number of shapes of which curves are linear combinations."""
@@ -36,10 +36,10 @@ RIDGE = 0.1
 """Noise of the smoother of a source's curves."""
 
 LOWEST = 0.1
-"""Curves of a source below this quantile are raised to it."""
+"""Quantile of a source's rewards at each checkpoint, to which lower rewards are raised."""
 
 NEAR = 0.05
-"""Sources of lower similarity than this are ignored, see `alike`."""
+"""Smallest similarity of a source that is used, see `alike`."""
 
 CLIP, STRENGTH = 3.0, 10.0
 """Largest prediction error, in standard deviations; weight of the prior scale of 1, as a number of errors."""

@@ -30,7 +30,7 @@ STEPS = 25
 """Largest number of iterations of the optimizer in one estimate, which starts where the last one ended."""
 
 TOGETHER = 1 << 14
-"""Largest number of entries of all matrices that are inverted together: 128 kB an array, which stays in cache."""
+"""Largest total number of entries of the matrices inverted together: 128 kB per array, which stays in the cache."""
 
 
 def square_distances(a: Floats, b: Floats) -> Floats:

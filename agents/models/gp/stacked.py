@@ -126,7 +126,7 @@ class StackedGP:
     Args:
         numbers: (P, len(START)) hyperparameters of each model.
         tables: Predictions from other tables.
-        columns: `columns(rows)` are the (P, E, LENGTHS, n) correlations of (P, E) candidates with all.
+        columns: `columns(rows)` returns (P, E, LENGTHS, n) correlations of (P, E) candidates with all candidates.
         capacity: Initial capacity in observations; it grows as needed.
 
     Attributes:
