@@ -50,7 +50,7 @@ class Estimate:
 
 
 def fixed_tasks(differences: npt.ArrayLike) -> Estimate:
-    """Intervals on fixed tasks: t with Welch and Satterthwaite's degrees of freedom, or Hall's t if that is wider.
+    """Return the estimate on fixed tasks: t with Welch and Satterthwaite's degrees of freedom, or Hall's t if wider.
 
     With d_es the differences of environment e (mean m_e, variance s_e^2, n_e seeds): V = sum_e s_e^2 / n_e / E^2. The
     variance is at least that of the seeds' means over all environments, which is larger if a seed's differences are
@@ -78,7 +78,7 @@ def fixed_tasks(differences: npt.ArrayLike) -> Estimate:
 
 
 def across_tasks(differences: npt.ArrayLike, groups: Sequence[Any] | None = None) -> Estimate:
-    """Intervals across tasks: t over the means of environments, or of groups of related ones.
+    """Return the estimate across tasks: t over the means of environments, or of groups of related ones.
 
     The variance from seeds shared by all environments is added (`max(0, V_block - V)`). A single group has no interval.
 
@@ -103,7 +103,7 @@ def across_tasks(differences: npt.ArrayLike, groups: Sequence[Any] | None = None
 
 
 def grouped(means: Floats, groups: Sequence[Any] | None) -> Floats:
-    """(..., groups) averages of the (..., environments) means within each group; unchanged if `groups` is None.
+    """Return the (..., groups) averages of (..., environments) means within groups; unchanged if `groups` is None.
 
     Raises:
         ValueError: There is not one label for each environment.
@@ -142,7 +142,7 @@ def bands(rows: Sequence[Floats]) -> list[Any]:
 
 
 def padded(rows: Sequence[Floats]) -> Floats:
-    """(..., environments, seeds) array of the (seeds, ...) scores of each environment, padded with NaN."""
+    """Return the (seeds, ...) scores of each environment as one (..., environments, seeds) array, padded with NaN."""
     most = max(map(len, rows))
     full = np.full((len(rows), most, *rows[0].shape[1:]), np.nan)
     for i, row in enumerate(rows):

@@ -65,7 +65,7 @@ def after(run: Recorded, most: float = 1.0) -> Floats:
 
 
 def normalised(incumbents: Floats, best: Floats, reference: Floats, most: float = 1.0) -> Floats:
-    """(n, k) regret of the incumbents of n runs with one objective.
+    """Return the (n, k) regret of the incumbents of n runs with one objective, or minus the incumbents without a scale.
 
     Args:
         incumbents: (n, k) rewards.
@@ -141,7 +141,7 @@ def _favourites(run: Recorded) -> npt.NDArray[np.int64]:
 
 
 def _volumes(run: Recorded, scale: Scale) -> Floats:
-    """Return the (k,) 1 - hypervolume fraction after each evaluation; only two objectives raise no `ValueError`."""
+    """Return (k,) 1 - hypervolume fraction after each evaluation; a `ValueError` for more than two objectives."""
     if run.rewards.shape[1] != 2:
         raise ValueError(f"objectives must be one or two for hypervolume, got {run.rewards.shape[1]}")
     corner = -scale.reference
@@ -178,14 +178,14 @@ def _noisy_shares(run: Recorded, corner: Floats) -> Floats:
 
 
 def at_evaluations(regret: Floats, length: int) -> Floats:
-    """(..., length) regret after 1, 2, ... evaluations; after an early stop, the last value is repeated."""
+    """Return the (..., length) regret after 1, 2, ... evaluations; after an early stop, the last value is repeated."""
     return regret[..., np.minimum(np.arange(length), regret.shape[-1] - 1)]
 
 
 def at_costs(
     regret: Floats, costs: Floats, budget: float, shares: npt.ArrayLike = SHARES, *, raw: bool = False
 ) -> Floats:
-    """(..., shares) regret at fractions of the budget, from complete evaluations.
+    """Return the (..., shares) regret at fractions of the budget, from complete evaluations.
 
     Before the first result it is 1, or the first value if `raw`. An evaluation that exceeds the budget counts as
     complete at the end of the budget.
@@ -197,7 +197,7 @@ def at_costs(
 
 
 def averaged(header: Mapping[str, Any], costs: Floats, regret: Floats) -> Any:
-    """Return the mean regret over the budget: over its evaluations, or over `SHARES` of it if the cost is another.
+    """Return the mean regret over the budget: over its evaluations, or over `SHARES` of it for other costs.
 
     Args:
         header: Header of runs of one agent on one environment.

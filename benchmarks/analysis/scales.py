@@ -154,7 +154,7 @@ class Scales:
 
 
 def rewards_of(params: Params, table: int) -> tuple[Floats, Floats] | None:
-    """(rows, m) true rewards at the last level, and the best at any level; None if the table is not the whole space.
+    """Return (rows, m) true rewards at the last level, and the best at any; None if the table is not the whole space.
 
     Rows without measurements are NaN, and so are rows with a failed repeat; the others have the true rewards of
     `Run.evaluated`.

@@ -16,7 +16,7 @@ def iqm(values: npt.ArrayLike) -> Floats:
 
 
 def probability_of_improvement(scores: Floats) -> Floats:
-    """Mean over environments of P(a run of a is better than one of b), ties counted half (Agarwal et al. 2021).
+    """Return P(a run of a is better than one of b), ties counted half; mean over environments (Agarwal et al. 2021).
 
     Args:
         scores: (agents, environments, seeds) scores, lower is better, NaN where a seed was not run; each agent has a

@@ -111,7 +111,7 @@ class ScoredRuns:
         return np.concatenate([*parts])
 
     def runtimes(self, targets: npt.ArrayLike = regret.TARGETS) -> Floats:
-        """(n, targets) fractions of the budget until each target is reached, inf if never."""
+        """Return the (n, targets) fractions of the budget until each target is reached; inf if never or if raw."""
         return np.concatenate([regret.runtimes(r, c, targets, raw=self.raw) for r, c in self._parts()]) / self.budget
 
     def _parts(self) -> Iterable[tuple[Floats, npt.NDArray[Any]]]:

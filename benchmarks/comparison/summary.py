@@ -24,7 +24,7 @@ from hpo_envs.tables.checks import parsed
 from hpo_envs.tables.table import Floats
 
 PARTS = ("title", "command", "versions", "environments", "agents", "tracks", "cells", "curves", "fronts", "selections")
-"""Keys of a summary."""
+"""Keys that every summary has."""
 
 TARGET_REGRET = 0.1
 """Target regret of the expected running time in the table of all results."""

@@ -20,7 +20,7 @@ STAGES = (0.25, 0.5, 1.0)
 
 
 def within_budget(rewards: Floats, costs: Floats, budget: float, fraction: float) -> Floats:
-    """(k, 2) rewards of the evaluations within a fraction of the budget: at least the first, and all if it is 1."""
+    """Return the (k, 2) rewards of the evaluations within a fraction of the budget: at least the first; all for 1."""
     done = int(np.searchsorted(np.cumsum(costs), fraction * budget + 1e-9, "right"))
     return rewards[: max(done if fraction < 1.0 else len(costs), 1)]
 
@@ -28,7 +28,7 @@ def within_budget(rewards: Floats, costs: Floats, budget: float, fraction: float
 def surfaces(
     runs: Sequence[tuple[Floats, Floats]], budget: float, grid: npt.ArrayLike, share: float = 1.0
 ) -> list[Floats]:
-    """Median, lower- and upper-quartile attainment surfaces, which 50, 75 and 25 per cent of the runs attain.
+    """Return three attainment surfaces, which 50, 75 and 25 per cent of the runs attain: median and quartiles.
 
     They are evaluated at the rewards `grid` of the first objective, from the (k, 2) rewards and (k,) costs of each run
     within the fraction `share` of the budget.
@@ -61,7 +61,7 @@ def of_cells(cells: Mapping[tuple[str, str], AgentRuns]) -> dict[str, Any]:
 
 
 def _grid(sets: Sequence[Floats]) -> Floats:
-    """Grid of rewards of the first objective: quantiles over all runs' fronts, and the points of the joint front."""
+    """Return a grid of first rewards: upper quantiles over all runs' fronts, and the points of the joint front."""
     fronts = np.concatenate([s[pareto_front(s)] for s in sets])
     front = fronts[pareto_front(fronts)]
     values = np.quantile(fronts[:, 0], np.linspace(0.1, 1.0, POINTS))

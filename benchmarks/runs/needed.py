@@ -40,7 +40,7 @@ class _Statement:
 
 
 def needed(cells: Sequence[str], names: Collection[str], lines: Collection[int] = (), last: bool = False) -> str | None:
-    """The syntax of some functions and of all code that they need, as text.
+    """Return the syntax of some functions and of all code that they need, as text.
 
     Args:
         cells: Source of a script, or of the cells of a notebook in the order in which they were run.
@@ -74,7 +74,7 @@ def needed(cells: Sequence[str], names: Collection[str], lines: Collection[int] 
 
 
 def syntax(source: bytes) -> str:
-    """The syntax of a module as text, without comments, formatting, docstrings and calls of `print`.
+    """Return the syntax of a module as text, without comments, formatting, docstrings and calls of `print`.
 
     Raises:
         SyntaxError: The text is not a Python module.

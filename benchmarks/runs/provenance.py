@@ -157,7 +157,7 @@ def _jsonable(value: Any) -> Any:
 
 
 def called(thing: Callable[..., Any]) -> str:
-    """Name of a callable in headers: `module:name`, with the fixed arguments of a `partial`."""
+    """Return the name of a callable in headers: `module:name`, with the fixed arguments of a `partial`."""
     if isinstance(thing, functools.partial):
         fixed = [_fixed(v) for v in thing.args] + [f"{k}={_fixed(v)}" for k, v in thing.keywords.items()]
         return f"{called(thing.func)}({', '.join(fixed)})"

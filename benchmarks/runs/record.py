@@ -106,7 +106,7 @@ class EpisodeLog:
         return np.repeat(spent / counts[last, None].astype(np.float32), counts[last], axis=0)
 
     def known(self, moves: int) -> dict[str, npt.NDArray[Any]]:
-        """Further columns of the evaluations, by the names of `Run.evaluated`; `moves`: most actions per evaluation."""
+        """Return `status` and, if present, `price` and `move` by name; `moves`: most actions per evaluation."""
         found = {"status": np.array(self.statuses, np.int8)}
         if self.prices:
             found["price"] = np.array(self.prices, dtype=np.float64)
@@ -194,7 +194,7 @@ def header_of_id(
     hyperparameters: Mapping[str, Any],
     **how: Any,
 ) -> dict[str, Any]:
-    """Header of runs on a registered id: that of `provenance.header_of`, and the version of the id's plugin."""
+    """Return the header of runs on a registered id: `provenance.header_of`, and the version of a plugin's package."""
     spec = registry.require_spec("env_id", env_id)
     header = provenance.header_of(params, spec, env_kwargs, agent, hyperparameters, **how)
     if plugin := plugins.of_id(env_id):

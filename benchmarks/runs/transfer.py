@@ -124,7 +124,7 @@ def _params(env_id: str, kwargs: tuple[tuple[str, Any], ...]) -> Params:
 
 
 def _source(params: Params, target: Table) -> Source:
-    """The rows of a table that have a result, sorted by their features, so that their order carries no information."""
+    """Return the rows of a table that have a result, sorted by features so that their order carries no information."""
     table = params.table
     features, names = columns(table, target)
     arrays = _curves(params) if params.kind == "fidelity" else _rows(params)

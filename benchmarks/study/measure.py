@@ -144,7 +144,7 @@ def _folder(out: Path, suite: Suite) -> Path:
 
 
 def _check(suites: Sequence[Suite], out: Path, count: int) -> int:
-    """Report complete configurations, and retrain some shipped rows, equally many of each model class over all suites.
+    """Print which configurations are complete, and retrain `count` shipped rows, spread evenly over model classes.
 
     The exit status is 1 if one differs by more than the variation between seeds.
     """

@@ -218,7 +218,7 @@ def _missing(
     run_seconds: float,
     part: tuple[int, int] | None = None,
 ) -> tuple[list[Fit], list[StudyTask]]:
-    """Return the fits, and a task per pair with missing runs; record pairs, skipped, capped and stored ones."""
+    """Return the fits, and a task per pair with missing runs; set `pairs`, `skipped`, `capped` and `found`."""
     fits: list[Fit] = []
     for asked in study.environments:
         environment = _capped(replicate := _replicated(asked, study.subsample))
@@ -263,7 +263,7 @@ def _live_seconds(task: StudyTask) -> float:
 
 
 def _replicated(environment: Environment, subsample: float) -> Environment:
-    """Return the environment with the study's subsample if actions are configurations and it sets none; else as is."""
+    """Return the environment with the study's subsample if actions are configurations and it sets none."""
     kwargs = {k: v for k, v in environment.kwargs.items() if k != "shuffle"}
     if subsample == 1 or "subsample" in kwargs or kind_of_action(environment.id, kwargs) not in ("rows", "fidelity"):
         return environment

@@ -40,7 +40,7 @@ DIGITS = 6
 
 
 def summary(frame: pd.DataFrame) -> dict[str, Any]:
-    """Everything that the verdict states, as JSON values."""
+    """Return everything that the verdict states, as JSON values, from the committed table of runs."""
     found = inference.ways(frame, LONGEST)
     default, *_ = found.values()
     budgets = {}
@@ -85,7 +85,7 @@ def summary(frame: pd.DataFrame) -> dict[str, Any]:
 
 
 def tracks(frame: pd.DataFrame) -> dict[str, Any]:
-    """Scores of the other tracks by name, with the differences from random search across task groups."""
+    """Return the scores of the other tracks by name, with the differences from random search across task groups."""
     found: dict[str, Any] = {}
     for name, runs in frame.groupby("track"):
         own, end = (inference.scores(runs, column) for column in ("mean_regret", "final_regret"))
@@ -104,7 +104,7 @@ def tracks(frame: pd.DataFrame) -> dict[str, Any]:
 
 
 def measured(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """Rows of `properties.csv`: each environment's table, properties, and leads of `bo` over random search."""
+    """Return the rows of `properties.csv`: each environment's table, properties, and leads of `bo` over `random`."""
     rows = []
     keys = ["environment", "group", "table", "sha256", "objectives"]
     scored = frame.dropna(subset=f"mean_{LONGEST}")
@@ -119,7 +119,7 @@ def measured(frame: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def sentence(found: Mapping[str, Any]) -> str:
-    """The verdict, for README, report and leaderboard: one sentence, and the names of the agents in another."""
+    """Return the verdict for README, report and leaderboard: a sentence, and a second one that names the agents."""
     own = found["budgets"][str(LONGEST)]
     against = {p["a"]: p for p in own["against_random"]}
     by = {verdict: [s["agent"] for s in own["standings"] if against.get(s["agent"], {}).get("verdict") == verdict]
@@ -151,7 +151,7 @@ def sentence(found: Mapping[str, Any]) -> str:
 
 
 def tables(found: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Markdown tables, as lines, by name."""
+    """Return the Markdown tables of the verdict by name, each as a list of lines."""
     base = {k: {p["a"]: p for p in own["against_random"]} for k, own in found["budgets"].items()}
     bayes = {(b["a"], b["b"]): b for b in found["bayes"]}
     own = found["budgets"][str(LONGEST)]
@@ -206,7 +206,7 @@ def tables(found: Mapping[str, Any]) -> dict[str, list[str]]:
 
 
 def filled(text: str, parts: Mapping[str, Sequence[str]]) -> str:
-    """Replace the blocks of a Markdown page between `<!-- verdict: NAME -->` and `<!-- end -->`."""
+    """Return a Markdown page with `parts[NAME]` between each `<!-- verdict: NAME -->` and `<!-- end -->`."""
 
     def block(match: re.Match[str]) -> str:
         return f"{match[1]}\n" + "\n".join(parts[match[2]]) + "\n<!-- end -->"
@@ -215,7 +215,7 @@ def filled(text: str, parts: Mapping[str, Sequence[str]]) -> str:
 
 
 def publish() -> dict[str, Any]:
-    """Write properties and scores that follow from the committed table of runs; return the scores."""
+    """Write `properties.csv` and the scores (`SUMMARY`) from the committed table of runs; return the scores."""
     frame = pd.read_parquet(table.RUNS)
     rows = measured(frame)
     atomic.write_csv(properties.PROPERTIES, rows, [*rows[0]])

@@ -42,12 +42,12 @@ class TaskScores:
         return significance.judged(dict(zip(self.agents, self.values, strict=True)), self.groups)
 
     def difference(self, a: str, b: str) -> Floats:
-        """(environments, seeds) scores of agent a minus those of agent b."""
+        """Return the (environments, seeds) scores of agent a minus those of agent b."""
         return np.asarray(self.values[self.agents.index(a)] - self.values[self.agents.index(b)])
 
 
 def scores(frame: pd.DataFrame, column: str) -> TaskScores:
-    """Scores in a column of the committed table, without seeds and environments on which an agent has no score."""
+    """Return the scores in a column of the table of runs; environments and seeds without all agents are left out."""
     wide = frame.pivot_table(index=["environment", "group", "model", "seed"], columns="agent", values=column).dropna()
     tasks = wide.index.droplevel("seed").unique()
     parts = [wide.loc[task].to_numpy(float).T for task in tasks]
@@ -59,7 +59,7 @@ def scores(frame: pd.DataFrame, column: str) -> TaskScores:
 
 
 def pairs(found: TaskScores, judged: Mapping[str, Any], base: str | None = None) -> list[dict[str, Any]]:
-    """Pairs across task groups: difference, interval, p-values of t (with Holm's) and of Wilcoxon's test, and power.
+    """Return a record per pair: difference and interval across task groups, p of t (Holm's, too) and Wilcoxon, power.
 
     `needed` is the number of groups that would make the difference significant with a power of 80 %, if its mean and
     deviation stay as they are (None: over `MOST`), `detectable` the difference that the given groups find with that
@@ -93,7 +93,7 @@ def pairs(found: TaskScores, judged: Mapping[str, Any], base: str | None = None)
 
 
 def detectable(deviation: float, groups: Any, level: float) -> Floats:
-    """Smallest mean difference that a two-sided paired t test over groups detects with a power of 80 % at a level."""
+    """Return the smallest mean difference that a two-sided paired t test over groups detects with 80 % power."""
     from scipy.special import stdtrit
 
     df = np.asarray(groups) - 1.0
@@ -101,7 +101,7 @@ def detectable(deviation: float, groups: Any, level: float) -> Floats:
 
 
 def posterior(found: TaskScores, a: str, b: str) -> dict[str, float]:
-    """Posterior of the mean difference of two agents, by a model with effects of task groups and model classes.
+    """Return the posterior of the mean difference of two agents in a model with effects of task group and model class.
 
     The difference on environment e is normal around mu + u[group] + v[model], with the variance of the mean of its
     seeds plus sigma^2; u and v are normal with mean 0. The prior is flat in mu, and half-normal in each of the three
@@ -142,7 +142,7 @@ def posterior(found: TaskScores, a: str, b: str) -> dict[str, float]:
 
 
 def ways(frame: pd.DataFrame, most: int) -> dict[str, TaskScores]:
-    """Scores of the runs by name of the way to score them, some on fewer tasks; the first is the default."""
+    """Return scores by name of the analysis (another score, grouping or choice of tasks); the first is the default."""
     from scipy.stats import rankdata, trim_mean
 
     default, family = scores(frame, f"mean_{most}"), frame["environment"].str.split("-").str[0]
@@ -165,7 +165,7 @@ def ways(frame: pd.DataFrame, most: int) -> dict[str, TaskScores]:
 
 
 def sensitivity(found: Mapping[str, TaskScores]) -> list[dict[str, Any]]:
-    """For each way to score: leader, agents tied with it, significant pairs of the default that persist or flip."""
+    """Return a record per analysis: leader, agents tied with it, significant pairs of the default that stay or flip."""
     verdicts = {name: one.judged for name, one in found.items()}
     known = [p for p in next(iter(verdicts.values()))["pairs"] if p["there"]["verdict"] in ("better", "worse")]
     rows = []

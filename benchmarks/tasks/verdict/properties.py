@@ -31,7 +31,7 @@ MEANING = {
     "smoothness": "variance of regret that a forest explains out of bag",
     "noise": "standard deviation of repeats above the median, in units of regret",
 }
-"""Properties of a table."""
+"""Meaning of the properties of a table, by name."""
 
 NAMES = ("dimensions (log2)", "configurations (log2)", "share near the best", "smoothness", "noise", "budget (log2)")
 """Columns of `design` after the constant."""
@@ -41,7 +41,7 @@ BUDGETS = (20, 40)
 
 
 def of_table(table: Table, metric: str) -> dict[str, float]:
-    """Properties of a table by one metric, see `MEANING`; a `ValueError` if the best configuration is the median."""
+    """Return a table's properties by one metric, see `MEANING`; a `ValueError` if the best reward is the median."""
     from sklearn.ensemble import RandomForestRegressor
 
     rewards = scores(table, metric)
@@ -59,7 +59,7 @@ def of_table(table: Table, metric: str) -> dict[str, float]:
 
 
 def design(rows: Sequence[Mapping[str, Any]], budget: float) -> Floats:
-    """(n, 7) regressors: a constant, and `NAMES`."""
+    """Return the (n, 7) regressors of n rows at a budget in evaluations: a constant, and `NAMES`."""
     d, n, near, smooth, noise = (np.array([float(r[k]) for r in rows]) for k in MEANING)
     ones = np.ones(len(rows))
     return np.column_stack([ones, np.log2(d), np.log2(n), near, smooth, noise, ones * np.log2(budget)])
@@ -67,12 +67,12 @@ def design(rows: Sequence[Mapping[str, Any]], budget: float) -> Floats:
 
 @functools.cache
 def known() -> tuple[dict[str, str], ...]:
-    """The rows of the committed `properties.csv`."""
+    """Return the rows of the committed `properties.csv`, whose values are strings."""
     return tuple(atomic.read_csv(PROPERTIES))
 
 
 def regression(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Least squares of the lead on a table's properties and the budget; all task groups have the same weight.
+    """Fit the lead by least squares to a table's properties and the budget; all task groups have the same weight.
 
     The result has `coefficients`; `covariance`, robust to clusters (task groups; CR1); `df`, groups less coefficients;
     `sd` of each regressor; `r2`; `residual`, the standard deviation around the fit.
@@ -96,7 +96,7 @@ def regression(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def effects(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Change of the lead for one standard deviation of each regressor, with its 95 % interval and p-value."""
+    """Return the change of the lead per standard deviation of each regressor, with its 95 % interval and p-value."""
     from scipy.special import stdtr, stdtrit
 
     fit = regression(rows)
@@ -110,7 +110,7 @@ def effects(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def expected_lead(facts: Mapping[str, float], budget: float) -> tuple[float, float, float]:
-    """Expected lead of `bo` over random search on a table, and the limits of its 95 % prediction interval."""
+    """Return the expected lead of `bo` over random search on a table, and the ends of its 95 % prediction interval."""
     from scipy.special import stdtrit
 
     fit, (x,) = regression(known()), design([facts], budget)
@@ -120,7 +120,7 @@ def expected_lead(facts: Mapping[str, float], budget: float) -> tuple[float, flo
 
 
 def described(table: Table, metric: str) -> dict[str, float] | None:
-    """Properties of a table, from the committed rows if they have it, else by `of_table`; None if that fails."""
+    """Return the properties of a table, from the committed rows or else by `of_table`; None if that fails."""
     for row in known():
         if row["sha256"] == table.provenance.sha256 and row["table"] == table.name:
             return {name: float(row[name]) for name in MEANING}
@@ -131,7 +131,7 @@ def described(table: Table, metric: str) -> dict[str, float] | None:
 
 
 def lines(facts: Mapping[str, float], budget: float = BUDGETS[-1]) -> list[str]:
-    """Properties of a table as lines of text, and the lead of `bo` that they suggest."""
+    """Return the properties of a table as lines of text, and the lead of `bo` that they suggest."""
     mean, low, high = expected_lead(facts, budget)
     advice = "a model pays" if low > 0 else "random search is as good" if high < 0 else "no clear advice"
     said = f"lead of bo over random search, {budget:g} evaluations: {mean:.2f} [{low:.2f}, {high:.2f}], {advice}"

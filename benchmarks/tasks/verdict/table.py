@@ -31,7 +31,7 @@ DROPPED = ("recommendation", "ask_seconds", "tell_seconds", "spent", "status", "
 
 
 def build(folders: Sequence[Path]) -> bytes:
-    """The table of the runs in some folders of `compare`, as Parquet; a `ValueError` if their replay differs."""
+    """Return the table of the runs in some folders of `compare`, as Parquet; a `ValueError` if their replay differs."""
     import pyarrow as pa
 
     blocks, table = _runs(folders)
@@ -42,7 +42,7 @@ def build(folders: Sequence[Path]) -> bytes:
 
 
 def with_track(name: str, folders: Sequence[Path]) -> bytes:
-    """The table of tracks, as Parquet, with the runs in some folders in place of the present ones of track `name`."""
+    """Return the table of tracks, as Parquet, in which the runs in some folders replace those of the track `name`."""
     import pyarrow as pa
     from pyarrow import compute
     from pyarrow import parquet as pq
@@ -56,7 +56,7 @@ def with_track(name: str, folders: Sequence[Path]) -> bytes:
 
 
 def _runs(folders: Sequence[Path]) -> tuple[list[Block], Any]:
-    """The stored runs of some folders, and their table with the model classes."""
+    """Return the replayed runs of some folders as blocks, and their table with the column `model` (model class)."""
     import pyarrow as pa
 
     blocks = [*Comparison.load(*folders).blocks()]
@@ -67,7 +67,7 @@ def _runs(folders: Sequence[Path]) -> tuple[list[Block], Any]:
 
 
 def _scores(block: Block) -> dict[str, Any]:
-    """(runs,) scores by name of their column; NaN where the best configuration is the median."""
+    """Return (runs,) float32 scores by name of their column; NaN where the best configuration is the median."""
     clipped = [at[None] for at in np.split(block.regret, block.starts[1:-1])]
     unclipped = [regret.after(run, most=np.inf)[None] for run in block.runs()]
     found: dict[str, Any] = {}
