@@ -80,7 +80,7 @@ def of_cells(env_id: str, kwargs: dict[str, Any], known: float, effort: float = 
 
 
 def study(known: Mapping[str, dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Yield `name`, `best` and `reference` of each task of installed box and cell ids, from `known` if there."""
+    """Yield `name`, `best`, `reference` of each task of installed box and cell ids, `VARIANTS`; keep `known` ones."""
     whole = [i for i, s in SPECS.items() if installed(s) and kind_of_action(i, {}) in ("box", "graph")]
     for env_id, kwargs in (*((i, {}) for i in whole), *VARIANTS):
         arguments = {k: v for k, v in kwargs.items() if k not in scales.ELSEWHERE}

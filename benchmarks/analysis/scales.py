@@ -112,7 +112,7 @@ class Scales:
         return found
 
     def _each(self, table: int, rows: npt.NDArray[np.int64] | None) -> Iterable[dict[str, Any]]:
-        """Return the headers of the scales of one table's episodes; if `rows` is None, one header without end."""
+        """Return the headers of the scales of one table's episodes; if `rows` is None, repeat one header endlessly."""
         p = self._params
         first = self.of(table, None if rows is None else rows[0]).header()
         if rows is None:

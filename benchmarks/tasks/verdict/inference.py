@@ -93,7 +93,7 @@ def pairs(found: TaskScores, judged: Mapping[str, Any], base: str | None = None)
 
 
 def detectable(deviation: float, groups: Any, level: float) -> Floats:
-    """Return the smallest mean difference that a two-sided paired t test over groups detects with 80 % power."""
+    """Return the least mean difference that a two-sided paired t test over groups at `level` detects; power 80 %."""
     from scipy.special import stdtrit
 
     df = np.asarray(groups) - 1.0
