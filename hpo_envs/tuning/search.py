@@ -20,7 +20,7 @@ from hpo_envs.benchmarks.runs.limits import one_blas_thread
 from hpo_envs.core.engines.function.calls import Outcome, read, takes_trial
 from hpo_envs.core.engines.function.params import reward_of
 from hpo_envs.core.params import check_int, checker
-from hpo_envs.tables.checks import scalar, shown
+from hpo_envs.tables.checks import regular, scalar, shown
 from hpo_envs.tables.files import atomic
 from hpo_envs.tables.files.lock import locked
 from hpo_envs.tables.table import is_number
@@ -121,8 +121,12 @@ class Search:
             out = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="hpo_envs-"))
         folder = Path(out).absolute()  # functions may change the working folder
         folder.mkdir(parents=True, exist_ok=True)
-        for name in (NAME, "checkpoints", "reports"):
+        for name in (NAME, "checkpoints", "reports", "workers"):
             atomic.inside(folder, folder / name)
+        for name in ("reports", "checkpoints", "workers", *(p.name for p in folder.glob("[0-9a-f]" * 8))):
+            for path in (folder / name).iterdir() if (folder / name).is_dir() else ():
+                with contextlib.suppress(FileNotFoundError):  # of another process that ends
+                    regular(atomic.inside(folder, path), math.inf)
         self._member = None
         if self._join:
             self._member = Membership(folder)

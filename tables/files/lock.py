@@ -40,7 +40,7 @@ def locked(folder: Path, wait: bool = True) -> Iterator[None]:
         if handle is None:
             stack.enter_context(_file(folder / NAME, wait))
         else:  # goes with the process that holds it
-            stack.callback(_released, handle, os.getpid())
+            stack.callback(_released, handle, os.getpid(), os.fstat(handle))
         yield
 
 
@@ -60,8 +60,16 @@ def _of_system(folder: Path, wait: bool) -> int | None:
     return handle
 
 
-def _released(handle: int, process: int) -> None:
-    """Release the system's lock, also where forked children still have the handle; they themselves only close it."""
+def _released(handle: int, process: int, folder: os.stat_result) -> None:
+    """Release the system's lock, also where forked children still have the handle; they themselves only close it.
+
+    A handle that a function closed meanwhile, or that is another file's now, is left alone.
+    """
+    try:
+        if not os.path.samestat(os.fstat(handle), folder):
+            return
+    except OSError:
+        return
     if os.getpid() == process:
         fcntl.flock(handle, fcntl.LOCK_UN)
     os.close(handle)

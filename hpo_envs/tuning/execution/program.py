@@ -13,6 +13,7 @@ import string
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,9 @@ STEPS = ("step", "epoch")
 
 LARGEST = 10_000_000
 """Largest size in bytes of an argument's file that counts as code, and of the end of the output that is kept."""
+
+LINGER = 1.0
+"""Seconds for which children of a program that ended may write to its output."""
 
 OPTION = re.compile(r"--?[A-Za-z][\w-]*")
 """Pattern of an argument that names an option, whose value is the next argument."""
@@ -126,11 +130,13 @@ class Program:
             start_new_session=True,
             preexec_fn=self._limit if os.name == "posix" else None,
         )
+        over = threading.Event()
+        threading.Thread(target=_close_output, args=(process, over), daemon=True).start()
         try:
             yield process
         finally:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(process.pid, signal.SIGKILL) if os.name == "posix" else process.kill()
+            over.set()
+            _kill(process)
             process.wait()
 
     def _limit(self) -> None:
@@ -188,3 +194,16 @@ def _filled(arguments: list[str], values: Mapping[str, Any]) -> list[str]:
         elif OPTION.fullmatch(before):
             found.pop()
     return found
+
+
+def _close_output(process: subprocess.Popen[str], over: threading.Event) -> None:
+    """Kill the children that a program left when it ended, since they may hold its output open without end."""
+    process.wait()
+    if not over.wait(LINGER):
+        _kill(process)
+
+
+def _kill(process: subprocess.Popen[str]) -> None:
+    """Kill a program and the children in its session."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL) if os.name == "posix" else process.kill()

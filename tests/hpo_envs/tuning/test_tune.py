@@ -99,14 +99,24 @@ def test_folder_is_of_one_search_at_time(tmp_path: Path) -> None:
 
 
 @pytest.mark.hostile
-@pytest.mark.parametrize("name", [record.NAME, "checkpoints"])
+@pytest.mark.parametrize(
+    "name", [record.NAME, "checkpoints", "reports/2", "workers/host-1", "0123abcd/evaluations.journal"]
+)
 def test_symbolic_links_in_folder_are_rejected(name: str, tmp_path: Path) -> None:
     out, mine = tmp_path / "out", tmp_path / "mine"
-    out.mkdir()
+    (out / name).parent.mkdir(parents=True)
     (out / name).symlink_to(mine)
     with pytest.raises(ValueError, match=f"must be a file or folder of .*got a symbolic link to {mine}"):
         tune(helpers.train, helpers.SPACE, out=out, budget=2, agent="random", progress=False)
     assert not mine.exists()
+
+
+@pytest.mark.hostile
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes")
+def test_pipes_among_reports_are_rejected(tmp_path: Path) -> None:
+    (tmp_path / "reports").mkdir()
+    os.mkfifo(tmp_path / "reports" / "99")
+    rejects("99 must be a regular file, got a pipe or a device", tune, helpers.train, helpers.SPACE, out=tmp_path)
 
 
 MINE = "def train(config):\n    return config['x'] * 2\n"

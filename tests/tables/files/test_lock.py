@@ -67,6 +67,18 @@ def test_abandoned_lock_is_broken(tmp_path: Path, content: str, without: bool) -
     assert not without or not [*tmp_path.iterdir()]
 
 
+def test_handle_that_was_closed_meanwhile_is_left_alone(tmp_path: Path, without: bool) -> None:
+    if without:
+        pytest.skip("no handle is held")
+    lowest = os.open(tmp_path, os.O_RDONLY)
+    os.close(lowest)
+    with lock.locked(tmp_path):
+        os.close(lowest)
+        mine = os.open(tmp_path / "mine", os.O_CREAT)
+        assert mine == lowest
+    os.close(mine)
+
+
 def test_lock_ends_with_its_block_where_a_child_lives_on(tmp_path: Path) -> None:
     read, write = os.pipe()
     with lock.locked(tmp_path):

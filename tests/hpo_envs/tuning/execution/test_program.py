@@ -138,6 +138,17 @@ def test_program_is_killed_with_its_children_at_time_limit(tmp_path: Path) -> No
     assert not alive(tmp_path / "pid")
 
 
+@pytest.mark.hostile
+@pytest.mark.skipif(os.name != "posix", reason="process groups")
+def test_child_that_keeps_the_output_open_is_not_awaited(tmp_path: Path) -> None:
+    child = f"import os, time; open({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid())); time.sleep(600)"
+    wait = f"while not os.path.exists({str(tmp_path / 'pid')!r}): pass"
+    body = f"import os, subprocess\nsubprocess.Popen([sys.executable, '-c', {child!r}])\n{wait}\nprint(0.5)"
+    tuned = tune(program(tmp_path, body), {"x": (0.0, 1.0)}, budget=1, progress=False)
+    assert tuned.evaluations[0].reward == 0.5
+    assert not alive(tmp_path / "pid")
+
+
 def test_reports_of_program_stop_it_early(tmp_path: Path) -> None:
     body = (
         "x = float(sys.argv[1])\nfor e in range(1, 10): print(json.dumps({'score': x - 1 / e, 'epoch': e}), flush=True)"
