@@ -182,7 +182,12 @@ def _report(line: str, trial: Any) -> None:
 
 
 def _names(text: str) -> list[str]:
-    return [name for _, name, _, _ in string.Formatter().parse(text) if name is not None]
+    """The names in braces of an argument, those of a format included."""
+    try:
+        found = [(name, form) for _, name, form, _ in string.Formatter().parse(text) if name is not None]
+    except ValueError as error:
+        raise ValueError(f"braces of command must hold a name or be doubled, got {text!r}: {error}") from None
+    return [n for name, form in found for n in (name, *_names(form or ""))]
 
 
 def _filled(arguments: list[str], values: Mapping[str, Any]) -> list[str]:
