@@ -142,7 +142,7 @@ def read(returned: Any, objectives: tuple[str, ...], seconds: float) -> Outcome:
     given = returned if isinstance(returned, Mapping) else {objectives[0]: returned}
     plain = {str(k): scalar(v) for k, v in given.items()}
     numbers = {k: float(v) for k, v in plain.items() if isinstance(v, bool) or is_number(v)}
-    cost = numbers.pop("cost", None) if "cost" not in objectives else numbers["cost"]
+    cost = numbers.get("cost") if "cost" in objectives else numbers.pop("cost", None)
     if cost is not None and not 0 <= cost <= LARGEST:
         return Outcome("failed", seconds=seconds, error=f"cost must be a number from 0 to {LARGEST:g}, got {cost}")
     if not isinstance(returned, Mapping) and len(objectives) > 1:

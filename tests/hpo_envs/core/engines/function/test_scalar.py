@@ -83,6 +83,7 @@ def test_errors_of_functions_are_kept() -> None:
 
 
 def test_several_objectives_need_names() -> None:
+    assert call(lambda config: {"score": 1.0}, {}, ("score", "cost")).status == "failed"
     assert call(lambda config: {"a": 1, "b": 2}, {}, ("a", "b")).status == "ok"
     assert call(lambda config: 1.0, {}, ("a", "b")).error.startswith("function must return a mapping with a, b")
 
