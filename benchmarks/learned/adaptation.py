@@ -1,9 +1,10 @@
 """Adaptation gain of learned optimizers: what they gain from a run's history (`hpo-envs reproduce learned`).
 
 The adaptation gain of an agent is the mean regret of its best rival without adaptation minus its own. Rivals are the
-same weights without observations, weights that were trained without observations, a fixed order of the prior, and with
-source tasks their mean rank (`zero-shot`). Levels of generalisation: another table, with its family's tables in other
-languages as source tasks; other configurations than in training; another family.
+same weights without observations, weights that were trained without observations, a fixed order of the prior, and, if
+there are source tasks, the mean rank over them (`zero-shot`). Levels of generalisation: another table, with its
+family's tables in other languages as source tasks; other configurations than in training; another family. `designs`
+compares other designs of `in-context` with `bo`.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from hpo_envs.tables.table import Floats, Table
 from hpo_envs.wrappers import for_training
 
 TEST_SEEDS, TEST_BUDGET, TEST_FUNCTIONS, STEPS, SEARCHES = 10, 20, 12, 200, 512
-"""Subsamples of each table, evaluations, random functions, gradient steps of each network, searches of each part."""
+"""Subsamples of each table, evaluations, random functions, gradient steps of each network, searches per part."""
 
 LEFT_OUT: Mapping[str, tuple[str, ...]] = {
     "NMTHPO": ("NMTHPO-*",),
@@ -76,7 +77,7 @@ AgentSetting = tuple[str, dict[str, Any]]
 
 
 def ids(family: str, tables: Mapping[str, tuple[str, ...]] = LEFT_OUT) -> list[str]:
-    """Ids of a family that have one objective and configurations as actions."""
+    """Return the ids that match a family's patterns and have one objective; `NMTHPO-v0` is left out."""
     every = [i for pattern in tables[family] for i in fnmatch.filter(registry.SPECS, pattern)]
     return [i for i in every if "-mo-" not in i and i != "NMTHPO-v0"]
 
@@ -93,7 +94,7 @@ def function_table(k: int) -> Table:
 
 
 def methods(files: Mapping[str, str], level: str) -> dict[str, AgentSetting]:
-    """Return the agents of a level and their rivals, by name; `files` are the weight files of `trained`."""
+    """Return (agent, arguments) of a level's agents and rivals by name; `files` are the weight files of `trained`."""
     helped = {"transfer": "family"} if level == "table" else {}
     half = {"file": files["half"], "seen": True} if level == "configurations" else {}
     found: dict[str, AgentSetting] = {
@@ -111,7 +112,7 @@ def methods(files: Mapping[str, str], level: str) -> dict[str, AgentSetting]:
 
 
 def scores(task: str, agent: str, given: Mapping[str, Any], seeds: Sequence[int]) -> Floats:
-    """Return (2, seeds) mean and final normalised regret on an id, on `function K`, or on a table of `HALVES`."""
+    """Return an agent's (2, seeds) mean and final normalised regret on an id, `function K`, or a table of `HALVES`."""
     env_id, more = task, dict(given)
     kwargs: dict[str, Any] = {"subsample": 0.8}
     if task.startswith("function "):
@@ -141,7 +142,7 @@ def trained(folder: Path) -> dict[str, str]:
 
 
 def adaptation(r: Reproduction) -> None:
-    """Regret on unseen tables, families and configurations, compared with rivals that do not adapt."""
+    """Measure and write regret on unseen tables, families and configurations against rivals that do not adapt."""
     with tempfile.TemporaryDirectory() as folder:
         files, seeds = trained(Path(folder)), list(r.seeds(TEST_SEEDS))
         tasks = [("table", f, i) for f in OTHER_TABLES for i in ids(f, OTHER_TABLES)]
@@ -180,7 +181,7 @@ def rewarded(without: str) -> PolicyWeights:
 
 
 def designs(r: Reproduction) -> None:
-    """Regret of other designs of `in-context` on unseen families, minus that of `bo`."""
+    """Measure the regret of designs of `in-context` on unseen families, minus that of `bo`; write the differences."""
     parts, made = list(in_context.TRAINING_PARTS), {}
     states = {part: in_context.record(part, SEARCHES, inputs=MORE_INPUTS) for part in parts}
     for inputs in (MORE_INPUTS[:1], MORE_INPUTS):
@@ -205,9 +206,10 @@ def designs(r: Reproduction) -> None:
 
 
 def summary(found: Mapping[tuple[str, str, str, str], Floats]) -> list[dict[str, str]]:
-    """Mean regret by family and over task groups, and differences with intervals on fixed tasks and across groups.
+    """Return rows of mean regrets by family and over task groups, and of differences with intervals.
 
     `found` has (2, seeds) mean and final regrets by level, family, task and method; only the means are used.
+    Differences have intervals on the fixed tasks and across task groups.
     """
     rows = []
     for level in dict.fromkeys(k[0] for k in found):

@@ -30,7 +30,7 @@ TRAINING_PARTS: Mapping[str, tuple[str, ...]] = {
     "characters": ("CharHPO", "CharMini"), "translation": ("NMTHPO", "NMTLC"), "TaskSet": ("TaskSet",),
     "TextMini": ("TextMini",), "cells": ("CellMini", "NASBenchNLP"), "functions": (),
 }  # fmt: skip
-"""Families of each part, which is left out as a whole; functions are draws of Gaussian processes and random trees."""
+"""Families of each part of the training data (left out as a whole); functions are drawn from random models."""
 
 INPUTS = ("posterior",)
 
@@ -57,7 +57,7 @@ class States:
     words: npt.NDArray[np.str_]  # (E,) language or task group of the table; empty for functions
 
     def without(self, words: set[str]) -> States:
-        """Return the searches on tables without these languages and task groups."""
+        """Return the states of functions and of tables outside of these languages and task groups."""
         kept = ~np.isin(self.words, sorted(words))
         return States(*(array[kept] for array in vars(self).values()))
 
@@ -65,7 +65,7 @@ class States:
 def record(
     part: str, searches: int, seed: int = 0, half: int | None = None, inputs: tuple[str, ...] = INPUTS
 ) -> States:
-    """Record searches on sampled tasks of a part, by expected improvement at several temperatures, some partly random.
+    """Record searches on sampled tasks of a part: they sample by expected improvement, some of them partly at random.
 
     `part` is one of `TRAINING_PARTS`; with `half`, only configurations in this half of each space are used, see
     `pools.in_half`. `inputs` are the recorded groups of columns, of which `posterior` is the last.
@@ -137,7 +137,7 @@ def train(
     states: Mapping[str, States], without: str | None, seeds: int, steps: int, blind: bool = False,
     inputs: tuple[str, ...] = INPUTS,
 ) -> PolicyWeights:  # fmt: skip
-    """Train weights without a part, and without data that share a language or task group with it; None: on all.
+    """Train weights without a part and data that share a language or task group with it; for None, on all parts.
 
     `seeds` networks are trained for `steps` gradient steps each, and their log probabilities averaged; `blind` and
     `inputs`: see `fit`.
@@ -158,7 +158,7 @@ def words_of(part: str | None) -> set[str]:
 
 @screen.on()
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Record states, train networks with each part left out, and save them."""
+    """Record states, train networks on all parts and with each part left out, and save them."""
     parser = argparse.ArgumentParser(prog="python -m hpo_envs.benchmarks.learned.in_context", description=__doc__)
     parser.add_argument("--searches", type=int, default=512, help="recorded for each part (default: %(default)s)")
     parser.add_argument("--steps", type=int, default=200, help="of each network (default: %(default)s)")

@@ -57,7 +57,10 @@ EVERY, LOOKS = 4, 128
 
 
 def with_sources(pools: Sequence[TaskPool]) -> list[TaskPool]:
-    """Return pools with predictions of Gaussian processes of pools of other languages; unchanged without such pools."""
+    """Return each pool with predictions of source tasks: Gaussian processes of other pools.
+
+    These have the same features and no common language; a pool without such others is unchanged.
+    """
     found = []
     for pool in pools:
         others = [o for o in pools if o.feature_names == pool.feature_names and not {*o.languages} & {*pool.languages}]
@@ -73,12 +76,12 @@ def with_sources(pools: Sequence[TaskPool]) -> list[TaskPool]:
 
 @functools.cache
 def usable(family: str) -> tuple[TaskPool, ...]:
-    """The task pools of a family's tables, scored by its metric in `OBJECTIVES`; cached."""
+    """Return the task pools of a family's tables, scored by its metric in `OBJECTIVES`; cached."""
     return tuple(table_pools.pools((family,), objective=OBJECTIVES[family]))
 
 
 def prior(family: str) -> SourceNetworks:
-    """Networks that imitate Gaussian processes, one fitted to each usable table of a family."""
+    """Return networks that imitate Gaussian processes, each of which is fitted to one usable table of a family."""
     pools = usable(family)
     models = [source_gp(p.x, p.y) for p in pools]
     networks = np.stack([imitation(p.x, m) for p, m in zip(pools, models, strict=True)])
@@ -87,7 +90,7 @@ def prior(family: str) -> SourceNetworks:
 
 
 def imitation(x: Floats, model: SourceGP) -> Floats:
-    """(UNITS, d + 2) weights of a network fitted to a model's predictions on (n, d) features and crossovers."""
+    """Return (UNITS, d + 2) weights of a network fitted to a model's predictions on (n, d) features and crossovers."""
     rng = np.random.default_rng(0)
     one, other = x[rng.integers(len(x), size=(2, CROSSED))]
     points = np.concatenate([x, np.where(rng.random(one.shape) < 0.5, one, other)])
@@ -151,20 +154,24 @@ def fit(weights: learned.LearnedNumbers, seed: int, steps: int, log: list[dict[s
 
 
 def probabilities(w: Floats, observation: dict[str, Any]) -> Floats:
-    """(E, n) probabilities of the candidates: proportional to exp(w' columns), and 0 for evaluated ones."""
+    """Return the (E, n) probabilities of candidates: proportional to exp(w' columns), and 0 for evaluated ones."""
     scores = np.where(observation["mask"] > 0.5, observation["candidates"] @ w, -np.inf)
     p = np.exp(scores - scores.max(axis=1, keepdims=True))
     return np.asarray(p / p.sum(axis=1, keepdims=True))
 
 
 def sample(p: Floats, rng: np.random.Generator) -> npt.NDArray[np.intp]:
-    """(E,) candidates sampled from (E, n) probabilities."""
+    """Sample (E,) indices of candidates from (E, n) probabilities."""
     drawn = (p.cumsum(axis=1) < rng.random((len(p), 1))).sum(axis=1)
     return np.asarray(np.minimum(drawn, p.shape[1] - 1), np.intp)
 
 
 def play(w: Floats, envs: Any, observation: Any, rng: np.random.Generator) -> tuple[Floats, Floats, Any]:
-    """Play an episode in each environment: (steps * E, columns) gradients of log p, advantages, next observation."""
+    """Play an episode in each of E environments; return gradients, advantages and the next observation.
+
+    Gradients are those of the log probabilities, (steps * E, columns); advantages are (steps * E,), relative to the
+    mean of an episode's `COPIES`.
+    """
     gradients, gains = [], []
     for _ in range(EVALUATIONS):
         p = probabilities(w, observation)
@@ -180,7 +187,7 @@ def play(w: Floats, envs: Any, observation: Any, rng: np.random.Generator) -> tu
 
 
 def natural_step(gradients: Floats, advantages: Floats, divergence: float) -> Floats:
-    """(columns,) step along the natural gradient with a given Kullback-Leibler divergence."""
+    """Return the (columns,) step along the natural gradient with a given Kullback-Leibler divergence."""
     fisher = gradients.T @ gradients / len(gradients) + RIDGE * np.eye(gradients.shape[1])
     gradient = gradients.T @ advantages / len(gradients)
     direction = np.linalg.solve(fisher, gradient)
@@ -188,7 +195,7 @@ def natural_step(gradients: Floats, advantages: Floats, divergence: float) -> Fl
 
 
 def regret(w: Floats | None, envs: Any) -> tuple[float, float]:
-    """Mean and final normalised regret of weights (None: random search), on the same episodes in every call."""
+    """Return the mean and final normalised regret of weights (None: random search), on the same episodes each time."""
     rng, (observation, _) = np.random.default_rng(0), envs.reset(seed=0)
     gained, lost = np.zeros(envs.num_envs), []
     w = np.zeros(observation["candidates"].shape[2]) if w is None else w
@@ -201,7 +208,7 @@ def regret(w: Floats | None, envs: Any) -> tuple[float, float]:
 
 @screen.on()
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Train the selected networks and save them."""
+    """Train the selected weights; write them, networks of source tasks and a log of the validation."""
     parser = argparse.ArgumentParser(prog="python -m hpo_envs.benchmarks.learned.policy", description=__doc__)
     groups = {w.name: w for w in learned.shipped()}
     parser.add_argument("--only", choices=list(groups), help="one group of tables instead of all")

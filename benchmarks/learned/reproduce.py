@@ -1,4 +1,4 @@
-"""`hpo-envs reproduce learned`: agents trained on other languages, and their rivals, on each usable table."""
+"""`hpo-envs reproduce learned`: learned optimizers and their rivals on tables that were not used in training."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -16,7 +16,7 @@ from hpo_envs.benchmarks.papers.common import Reproduction
 from hpo_envs.tables.table import Floats
 
 TRIALS = 20
-"""Replications of each table: 80 % of its rows in random order, the same for all methods."""
+"""Replications of each table in `agents`, half of those in `policy`; each has 80 % of the rows for all methods."""
 
 METHODS: Mapping[str, tuple[str, dict[str, Any]]] = {
     "random": ("random", {}), "zero-shot": ("zero-shot", {}), "rgpe": ("rgpe", {}),
@@ -99,7 +99,7 @@ def _run(name: str, methods: Mapping[str, tuple[str, dict[str, Any]]], trials: i
 
 
 def every_id() -> list[str]:
-    """Return the usable ids of both families."""
+    """Return the ids of both `tasks.FAMILIES` without degenerate ones."""
     return [i for f in tasks.FAMILIES for i in tasks.ids(f)]
 
 

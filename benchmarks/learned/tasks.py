@@ -37,14 +37,14 @@ class TableTask:
 
 
 def ids(name: str) -> list[str]:
-    """Ids of a distribution that are not in `FLAT`."""
+    """Return the ids of a distribution that are not in `FLAT`."""
     d = transfer.distributions()[name]
     return [env_id for label in d.held_out if (env_id := d.ids.format(label)) not in FLAT]
 
 
 @functools.cache
 def task(env_id: str) -> TableTask:
-    """The task of an id: all rows of its table, and predictions for them by models of its source tasks."""
+    """Return the task of an id (cached): all rows of its table, and predictions for them by models of source tasks."""
     envs = gym.make(env_id, disable_env_checker=True)
     problem, params = problem_of(envs, transfer="family"), envs.unwrapped.params  # type: ignore[attr-defined]
     assert problem.features is not None
@@ -88,7 +88,7 @@ class EpisodeDistribution:
 
 
 AS_USED = EpisodeDistribution(rows=200, shares=(0.8, 0.8), some=0.0, mixed=0.0)
-"""Episodes as in tests: 80 % of the rows, and all source tasks."""
+"""Episodes as in tests: 80 % of the rows, at most 200, and all source tasks."""
 
 
 def draw(
@@ -122,7 +122,7 @@ def draw(
 def _one(
     t: TableTask, held_out: frozenset[str], rng: np.random.Generator, how: EpisodeDistribution
 ) -> tuple[TableTask, npt.NDArray[np.intp], npt.NDArray[np.intp], Floats]:
-    """Task, rows, source tasks and rewards of an episode; a degenerate episode is redrawn."""
+    """Draw an episode: task, rows, indices of source tasks, and rewards; a degenerate episode is redrawn."""
     kept = np.array([i for i, languages in enumerate(t.sources) if not held_out & set(languages)])
     low, high = how.sources
     if rng.random() < how.some:

@@ -29,7 +29,7 @@ SEEDS = 3
 """Number of trainings for each group."""
 
 VALIDATION = 4
-"""One in this many of the sweeps' training languages is used for early stopping."""
+"""One in this many of CharHPO's training languages is used for early stopping."""
 
 SIGMA = np.array([0.5, 0.5, 0.5, 0.5, 0.5, 0.25, 8.0, 0.7, 0.7, 0.7, 0.7, 0.5, 0.2, 0.3, 0.2, 0.2])
 """Standard deviation of the perturbation of each entry of `START`; factors are perturbed as logarithms."""
@@ -51,7 +51,7 @@ class Settings:
 
 
 def play(numbers: Floats, episodes: tasks.PaddedEpisodes, budget: int) -> Floats:
-    """(P, E, budget) normalised regret of P models, clipped to [0, 1]."""
+    """Return the (P, E, budget) normalised regret of P models after each evaluation, clipped to [0, 1]."""
     e, valid = np.arange(len(episodes.best)), episodes.tables.valid
     shape = (len(numbers), len(e))
 
@@ -73,7 +73,7 @@ def play(numbers: Floats, episodes: tasks.PaddedEpisodes, budget: int) -> Floats
 
 
 def scores(regret: Floats, final: float) -> Floats:
-    """(P, E) mean regret plus `final` times the final regret."""
+    """Return (P, E) scores, lower is better: the mean regret plus `final` times the final regret."""
     return np.asarray(regret.mean(axis=2) + final * regret[..., -1])
 
 
@@ -85,12 +85,12 @@ def evolve(
     seed: int,
     log: Callable[[int, float, float], None] = lambda *_: None,
 ) -> Floats:
-    """Return (len(START),) hyperparameters: the mean of late iterates with the best validation score, or the last.
+    """Return the mean of late iterates with the best validation score, or the last one, (len(START),) hyperparameters.
 
     Args:
         seen: Tasks for training.
         validation: Tables of other training languages; empty: no early stopping.
-        held_out: Languages whose tables are not used as source tasks, either.
+        held_out: Languages whose tables are not used as source tasks.
         settings: Settings of the evolution strategy.
         seed: Seed of all draws.
         log: Function called with the generation, the score on the validation episodes, and CPU seconds so far.
@@ -143,7 +143,7 @@ class Group:
 
 
 def groups() -> list[Group]:
-    """Return the groups: all sweeps, for use in translation; and for each half of their languages all other tables."""
+    """Return the groups: CharHPO, for use in translation; and, for each half of its languages, all tables of others."""
     languages = sorted(set(transfer.distributions()["CharHPO"].held_out.values()))
     halves = (languages[::2], languages[1::2])
     without = (Group(f"without {' '.join(h)}", tasks.FAMILIES, tuple(map(canonical, h))) for h in halves)
@@ -151,7 +151,7 @@ def groups() -> list[Group]:
 
 
 def divided(group: Group, seed: int) -> tuple[list[tasks.TableTask], list[tasks.TableTask]]:
-    """Tables for training, and tables of languages for early stopping, which are drawn by the seed."""
+    """Return the tables for training, and those of CharHPO languages drawn by the seed for early stopping."""
     known = group.languages
     sweeps = sorted({x for i in tasks.ids("CharHPO") for x in known.get(i, ())})
     stops = set(np.random.default_rng(seed).permutation(sweeps)[: -(-len(sweeps) // VALIDATION)].tolist())
@@ -160,9 +160,9 @@ def divided(group: Group, seed: int) -> tuple[list[tasks.TableTask], list[tasks.
 
 
 def fit(group: Group, settings: Settings, seed: int, log: list[dict[str, object]]) -> Floats:
-    """(len(START),) hyperparameters of one training.
+    """Train once and return the (len(START),) hyperparameters.
 
-    The seed draws the languages for early stopping, too; `log` gets a record of each validation.
+    The seed also draws the languages for early stopping; `log` gets a record of each validation.
     """
     seen, kept = divided(group, seed)
 

@@ -40,24 +40,24 @@ class FeasibleRow:
 
 
 def gardner(c: Config) -> tuple[float, ...]:
-    """Simulation 2 of Gardner et al. (ICML 2014), whose feasible region is small and in pieces."""
+    """Score and violation of simulation 2 of Gardner et al. (ICML 2014); its feasible region is small and in pieces."""
     return -(math.sin(c["x"]) + c["y"]), math.sin(c["x"]) * math.sin(c["y"]) + 0.95
 
 
 def gramacy(c: Config) -> tuple[float, ...]:
-    """The toy problem of Gramacy et al. (Technometrics 58, 2016): a linear objective, nonlinear constraints."""
+    """Score and two violations of the toy problem of Gramacy et al. (Technometrics 58, 2016)."""
     x, y = c["x"], c["y"]
     wave = 1.5 - x - 2.0 * y - 0.5 * math.sin(2.0 * math.pi * (x * x - 2.0 * y))
     return -(x + y), wave, x * x + y * y - 1.5
 
 
 def hartmann6(c: Config) -> tuple[float, ...]:
-    """Hartmann's function of six variables within a ball around the origin that excludes its maximum."""
+    """Hartmann's function of six variables, and the violation of a ball around the origin that excludes its maximum."""
     return problems.hartmann6(c), sum(x * x for x in c.values()) - 0.7
 
 
 def vessel(c: Config) -> tuple[float, ...]:
-    """Negative log10 of the cost of a pressure vessel (Kannan and Kramer 1994), with thicknesses in 1/16 inch."""
+    """Negative log10 of the cost of a pressure vessel (Kannan and Kramer 1994), in inches, and three violations."""
     shell, head, r, length = c["shell"] / 16.0, c["head"] / 16.0, c["radius"], c["length"]
     cost = 0.6224 * shell * r * length + 1.7781 * head * r * r + 3.1661 * shell**2 * length + 19.84 * shell**2 * r
     volume = math.pi * r * r * length + 4.0 / 3.0 * math.pi * r**3
@@ -65,13 +65,16 @@ def vessel(c: Config) -> tuple[float, ...]:
 
 
 def forest(c: Config) -> tuple[float, ...]:
-    """Accuracy of a random forest on 300 digits; constraint: nodes <= 1,500."""
+    """Accuracy of a random forest on 300 digits, and the violation of at most 1,500 nodes (log10 of the ratio)."""
     accuracy = problems._score(model := RandomForestClassifier(**c, random_state=0), "digits", 300)
     return accuracy, math.log10(sum(tree.tree_.node_count for tree in model.estimators_) / 1500.0)
 
 
 def network(c: Config) -> tuple[float, ...]:
-    """Accuracy of a multilayer perceptron on 300 digits; constraints: weights <= 3,000, weights x epochs <= 40,000."""
+    """Accuracy of a multilayer perceptron on 300 digits, and violations (log10 of the ratios).
+
+    The limits are 3,000 for the number of weights, and 40,000 for the number of weights times epochs.
+    """
     given = dict(c)
     layers, epochs = (given.pop("units"),) * given.pop("layers"), given.pop("epochs")
     sizes = (64, *layers, 10)
@@ -118,8 +121,9 @@ def play(name: str, optimiser: str, seed: int) -> float:
 
 
 def table(against: str = "box-bo") -> pd.DataFrame:
-    """Mean regret by optimizer and problem, and mean difference from the optimizer `against` with standard error.
+    """Return mean regrets by optimizer and problem, and the mean difference from `against` with its standard error.
 
+    Each row is an optimizer, and the last column its number of runs.
     Regret is 0 at the best score of all runs, and 1 at the median of random search or without a feasible score.
     """
     runs = pd.read_csv(CONSTRAINED_RESULTS)

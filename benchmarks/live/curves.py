@@ -1,4 +1,4 @@
-"""Functions to train for 27 epochs: small models, families of synthetic curves, and measured learning curves."""
+"""Training problems of 27 epochs: small models, families of synthetic curves, and measured learning curves."""
 
 import functools
 import itertools
@@ -48,7 +48,7 @@ def _linear(step: Callable[..., Any], model: Any, data: str) -> Iterator[float]:
 
 
 def linear_cancer(c: Config) -> Iterator[float]:
-    """Accuracy of a linear classifier on the breast cancer data after each epoch."""
+    """Accuracy of a linear classifier on the breast cancer data after each epoch; -1 if its weights diverge."""
     model = SGDClassifier(learning_rate="constant", random_state=0, **c)
     return _linear(lambda m, x, y: m.partial_fit(x, y, classes=[0, 1]), model, "breast_cancer")
 
@@ -176,7 +176,10 @@ def _nearest(env_id: str, metric: str) -> tuple[Objective, Any, np.ndarray[Any, 
 
 
 def measured(env_id: str, metric: str) -> CurveProblem:
-    """Return a problem with measured curves: the curve of the nearest configuration, at 27 evenly spaced levels."""
+    """Return a problem with an id's measured curves, negated if lower is better.
+
+    The curve of a configuration is that of the nearest one in the table, at 27 evenly spaced fidelities.
+    """
 
     def curve(c: Config) -> Iterator[float]:
         found, points, units = _nearest(env_id, metric)

@@ -31,7 +31,7 @@ from hpo_envs.tuning.tune import tune
 
 EPOCH_RUNS = Path(__file__).with_name("epochs.csv")
 SCORED = (405, 135)
-"""Numbers of epochs after which a run is scored; the first is the budget."""
+"""Numbers of epochs after which a run is scored; the first is the default budget."""
 
 
 class SpentError(Exception):
@@ -48,7 +48,7 @@ class EpochBudget:
         self.configs: list[Config] = []  # of each training
 
     def begin(self, config: Config) -> int:
-        """Begin a training; return its number."""
+        """Begin a training; return its index in `configs`."""
         self.configs.append(dict(config))
         self._curves.append(enumerate(self._problem.curve(config), 1))
         return len(self.configs) - 1
@@ -64,9 +64,9 @@ class EpochBudget:
         return observed
 
     def final(self, epochs: int) -> float:
-        """Score without noise, fully trained, of the configuration that is chosen after the first `epochs`.
+        """Return the fully trained score, without noise, of the configuration chosen after `epochs` epochs.
 
-        It is the one with the best last score among those trained for the most epochs.
+        That is the configuration with the best last score among those trained for the most epochs.
         """
         last = {training: (epoch, score) for training, epoch, score in self.trace[:epochs]}
         return self._problem.function(self.configs[max(last, key=lambda training: last[training])])
@@ -168,7 +168,7 @@ METHODS: dict[str, tuple[Callable[..., None], tuple[Any, ...]]] = {
 
 
 def play(problem: CurveProblem, optimiser: str, epochs: int, seed: int) -> list[study.ShortRow]:
-    """Run a method within a budget of epochs; return its rows, or raise a RuntimeError if epochs are left."""
+    """Run a method within a budget of epochs; return a row for each budget of `SCORED`, or raise a RuntimeError."""
     budget, (method, given) = EpochBudget(problem, seed, epochs), METHODS[optimiser]
     with contextlib.suppress(SpentError):
         method(budget, problem, seed, epochs, *given)

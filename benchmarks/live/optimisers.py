@@ -44,7 +44,7 @@ class SuiteOptimiser(Optimiser):
         return action, self._params.points.config(self._params.stored(action))
 
     def tell(self, handle: Any, score: float, violations: Sequence[float] = ()) -> None:
-        """Report the score to the agent."""
+        """Report the score to the agent, and the violations if there are any."""
         info = {"cost": 1.0, "metrics": {"score": score}, "status": "ok"}
         self._agent.tell(handle, score, info | ({"violations": np.array(violations)} if violations else {}))
 

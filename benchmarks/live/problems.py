@@ -128,7 +128,7 @@ def _score(model: Any, name: str, rows: int) -> float:
 
 
 def svm_digits(config: Config, data: str = "digits", rows: int = 300) -> float:
-    """Accuracy of a support vector machine on 300 digits, or on rows of other data."""
+    """Accuracy of a support vector machine on 300 digits, or on `rows` rows of other data."""
     return _score(SVC(**config, max_iter=5000), data, rows)
 
 
@@ -177,7 +177,7 @@ def hartmann6_in_60(config: Config) -> float:
 
 
 def valleys(config: Config) -> float:
-    """Rastrigin's function (1974) of eight integers, negated, with a peak at every fourth: maximum 0, off centre."""
+    """Rastrigin's function (1974) of eight integers, negated: maximum 0, off centre; a local one every fourth step."""
     z = np.array([config[f"n{j}"] for j in range(8)]) - np.array([-9, 6, 3, -14, 11, -2, 7, -6])
     return -float((z * z / 16.0 + 5.0 * (1.0 - np.cos(0.5 * math.pi * z))).sum())
 
@@ -222,7 +222,7 @@ def _table(name: str, *shape: int) -> np.ndarray:
 
 
 def mixed44(config: Config) -> float:
-    """Function of 16 real numbers, 14 integers and 14 categories; effects decay, and some categories interact."""
+    """Function of 16 real numbers, 14 integers and 14 categories of decaying weight; some categories interact."""
     kinds, total = {"r": 16, "i": 14, "c": 14}, 0.0
     for kind, count in kinds.items():
         order, best = _table(kind, count).argsort(), 0.15 + 0.7 * _table(f"{kind} best", count)
@@ -238,7 +238,7 @@ def mixed44(config: Config) -> float:
 
 
 def dense40(config: Config) -> float:
-    """Function of 16 real numbers, 12 integers and 12 categories, all of which matter; neighbours interact."""
+    """Function to which 16 real numbers, 12 integers and 12 categories all contribute; neighbours interact."""
     x = np.array([config[f"r{j:02d}"] for j in range(16)] + [config[f"i{j:02d}"] / 15.0 for j in range(12)])
     weight, best = 0.5 + _table("dense weight", 28), _table("dense best", 28)
     off = x - best
@@ -249,7 +249,7 @@ def dense40(config: Config) -> float:
 
 
 def branches(config: Config) -> float:
-    """Function with six branches: each has two real numbers of its own, and all share a third."""
+    """Function with six branches: each has two own real variables, and all share a third one."""
     k = "abcdef".index(config["branch"])
     x, y = config[f"{config['branch']}0"], config[f"{config['branch']}1"]
     height, centre = (0.6, 0.95, 0.7, 1.0, 0.8, 0.5)[k], 0.2 + 0.6 * _table("branches", 6, 2)[k]

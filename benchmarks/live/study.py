@@ -117,7 +117,7 @@ def carry_out(path: Path, wanted: Iterable[tuple[Any, ...]], play: Callable[...,
 
 
 def _missing(kept: list[dict[str, str]], wanted: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-    """Keys of the wanted runs that are not among the rows."""
+    """Return the keys of the wanted runs that are not among the rows."""
     prefixes = {(*row.values(),)[:n] for row in kept for n in range(2, 6)}
     return [key for key in wanted if (key[0].name, *map(str, key[1:])) not in prefixes]
 
@@ -167,7 +167,7 @@ def regrets(runs: pd.DataFrame, budget: int, seeds: Iterable[int]) -> pd.DataFra
 
 
 def table(runs: pd.DataFrame, against: str) -> pd.DataFrame:
-    """Mean regret by optimizer, and mean paired differences from the optimizer `against`, of the runs of `regrets`.
+    """Return mean regret by optimizer, and mean paired differences from `against`, of the runs of `regrets`.
 
     Standard errors (`_se`) are for fixed problems: only seeds are random. Without runs a ValueError is raised.
     """

@@ -37,7 +37,7 @@ def moved(problem: LiveProblem, shift: Callable[[str, Any], Any], name: str) -> 
 
 
 def categories(task: int) -> LiveProblem:
-    """Return a problem of ten choices with interacting neighbours; effects are twice the shared plus its own."""
+    """Return a problem of ten choices with interacting neighbours; an effect is twice a shared one plus the task's."""
 
     def weights(seed: int) -> tuple[np.ndarray, np.ndarray]:
         rng = np.random.default_rng([57, seed])
@@ -97,7 +97,7 @@ PAIRS: tuple[tuple[tuple[LiveProblem, ...], LiveProblem], ...] = (
 
 @functools.cache
 def earlier(target: str, seed: int) -> tuple[pd.DataFrame, ...]:
-    """Return the evaluations of each search before a target, best observed score first."""
+    """Return a frame of evaluations for each earlier search of a target, best observed score first; cached."""
     ((sources, _),) = (pair for pair in PAIRS if pair[1].name == target)
     frames = []
     for k, source in enumerate(sources):
@@ -112,7 +112,7 @@ def earlier(target: str, seed: int) -> tuple[pd.DataFrame, ...]:
 
 
 def known(target: LiveProblem, seed: int) -> list[Config]:
-    """Return the best configurations of the earlier searches, `TOP` in all, clipped to the target's ranges."""
+    """Return the best configurations of the earlier searches, at most `TOP` in all, clipped to the target's ranges."""
     found: list[Config] = []
     frames, space = earlier(target.name, seed), space_of(target.search_space)
 

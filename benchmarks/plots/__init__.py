@@ -27,7 +27,7 @@ __all__ = ["anytime", "ecdf", "importance", "incumbent", "lines", "parallel_coor
 
 
 def __getattr__(name: str) -> Any:
-    """Import a plot's module on first use."""
+    """Return a plot function; its module is imported on first use."""
     for module, names in _PLACES.items():
         if name in names:
             return getattr(importlib.import_module(f"{__name__}.{module}"), name)
@@ -64,7 +64,7 @@ MOST = 6
 """Largest number of lines in a picture, and of highlighted lines in a chart."""
 
 FLOOR = 1e-3
-"""Lowest end of the middle line for which an axis is logarithmic."""
+"""Value above which the middle line must end for a logarithmic axis."""
 
 STYLE = {
     "font.size": 9, "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "grid.alpha": 0.3,
@@ -73,7 +73,7 @@ STYLE = {
 
 
 def axes_of(axes: Any = None) -> Any:
-    """The given axes, or new ones in the style of the suite, which a notebook shows; matplotlib must be installed."""
+    """Return the given axes, or new ones in the style of the suite, which a notebook shows; needs matplotlib."""
     if axes is not None:
         return axes
     pyplot = extra_module("matplotlib.pyplot", "plots", "plots")
@@ -84,7 +84,7 @@ def axes_of(axes: Any = None) -> Any:
 
 
 def panels(rows: int, columns: int, size: tuple[float, float], **options: Any) -> tuple[Any, Any]:
-    """A figure and its (rows, columns) axes, without touching pyplot's global state; for `save`."""
+    """Return a figure and its (rows, columns) axes, without touching pyplot's global state; for `save`."""
     figure = extra_module("matplotlib.figure", "plots", "plots").Figure(figsize=size, layout="constrained")
     return figure, figure.subplots(rows, columns, squeeze=False, **options)
 
@@ -100,12 +100,12 @@ def save(figure: Any, path: Path, dpi: int = 150) -> list[Path]:
 
 
 def files(path: Path) -> list[Path]:
-    """The two files of a picture from its path without suffix."""
+    """Return the `.png` and `.svg` paths of a picture from its path without suffix."""
     return [path.with_name(path.name + suffix) for suffix in (".png", ".svg")]
 
 
 def looks(names: Iterable[str]) -> dict[str, int]:
-    """Index of each agent's line style, solid ones first, then dashed; an agent has the same one in every plot.
+    """Return the index of each agent's style, solid ones first, then dashed; an agent has the same one in every plot.
 
     Suffixes of a name ("bo (2)", "learned (seen)") do not change it. External agents get an index by a hash of their
     name, or the next free one.
@@ -121,7 +121,7 @@ def looks(names: Iterable[str]) -> dict[str, int]:
 
 
 def styles(names: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """Colour and line style by name."""
+    """Return each agent's colour and line style, arguments of matplotlib, by name."""
     dashes = len(COLOURS)
     return {n: {"color": COLOURS[i % dashes], "linestyle": DASHES[i // dashes]} for n, i in looks(names).items()}
 
@@ -142,7 +142,10 @@ def most(order: Sequence[str]) -> list[str]:
 
 
 def crowded(agents: Mapping[str, Sequence[Sequence[float]]]) -> bool:
-    """Return whether a log axis is better: the middle line ends within the lowest tenth, and no line ends below 0."""
+    """Return whether a log axis is better: the middle of several lines ends low, but above `FLOOR`, and none below 0.
+
+    Low is within a tenth of the highest value.
+    """
     top = max(v for band in agents.values() for v in band[0] if v is not None)
     ends = sorted(band[0][-1] for band in agents.values())
     return len(ends) > 1 and 0.0 <= ends[0] and FLOOR < ends[(len(ends) - 1) // 2] < 0.1 * top

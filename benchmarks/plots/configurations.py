@@ -63,7 +63,7 @@ def parallel_coordinates(frame: Any, columns: Sequence[str] | None = None, by: s
 
 
 def _places(values: Any) -> tuple[npt.NDArray[np.float64], str, str]:
-    """(n,) heights from 0 to 1 of a column's values, `MISSING` without one; and the labels of its ends."""
+    """Return (n,) heights of a column's values in [0, 1], or `MISSING`, and labels of the lowest and highest one."""
     known = values.dropna()
     if not all(isinstance(v, (int, float, np.number)) and not isinstance(v, bool) for v in known):
         choices = {v: i for i, v in enumerate(sorted(known.unique(), key=str))}

@@ -29,7 +29,7 @@ def _axes(ax: Any) -> Any:
 
 
 def scores_of(frame: Any, score: str) -> tuple[dict[str, Floats], list[str]]:
-    """Scores by agent, (environments, seeds) with NaN where a seed was not run, and the task group of each environment.
+    """Return (environments, seeds) scores by agent, NaN where a seed was not run, and each environment's task group.
 
     Raises:
         ValueError: `score` is unknown, or an agent has no score on an environment.
@@ -78,7 +78,7 @@ def ranks(frame: Any, ax: Any = None, score: str = "mean_regret") -> Any:
 
 
 def _cliques(order: list[str], pairs: list[dict[str, Any]]) -> list[tuple[str, str]]:
-    """Ends of the maximal ranges of the ranking in which no two agents are significantly different."""
+    """Return the ends of the maximal ranges of the ranking in which no two agents are significantly different."""
 
     def alike(i: int, j: int) -> bool:
         some = (significance.against(pairs, order[a], order[b]) for b in range(i, j + 1) for a in range(i, b))
@@ -93,14 +93,15 @@ def _cliques(order: list[str], pairs: list[dict[str, Any]]) -> list[tuple[str, s
 
 
 def curves(frame: Any, by: str = "evaluations") -> tuple[Floats, dict[str, list[Floats]]]:
-    """Mean regret over the budget, with 95 % intervals over seeds, averaged over environments.
+    """Return the mean regret over the budget, averaged over environments, with 95 % intervals over seeds.
 
     Args:
         frame: The table `evaluations`; runs without a regret are left out.
         by: `evaluations`, or `cost` as a fraction of the most expensive run on each environment.
 
     Returns:
-        (points,) x, and for each agent the mean and both ends of its interval, (points,) each.
+        (points,) x, numbers of evaluations or fractions of the cost; and for each agent the mean and
+        both ends of its interval, (points,) each.
 
     Raises:
         ValueError: No run has a regret, or `by` is unknown.

@@ -16,7 +16,7 @@ KEY = (
 
 
 def of_track(track: Mapping[str, Any], says: Sequence[str], link: str, looks: Mapping[str, int]) -> str:
-    """A card: name, sentences (`sentences.verdict`), picture; `link` is an anchor, `looks` are indices of colours."""
+    """Return a track's card as HTML: name, sentences, picture; `link` is an anchor, `looks` are colour indices."""
     first, *others = says
     text = f"<p><b>{escape(first)}</b> {escape(' '.join(others))}</p>"
     name = f'<h3><a href="#{link}">{escape(track["name"])}</a></h3><p class="soft">{sentences.runs(track)}</p>'
@@ -24,7 +24,7 @@ def of_track(track: Mapping[str, Any], says: Sequence[str], link: str, looks: Ma
 
 
 def _picture(track: Mapping[str, Any], link: str, looks: Mapping[str, int]) -> str:
-    """Rows of dots and intervals; positions are relative to the row's width, to fit any screen."""
+    """Return the ranking's picture as HTML: rows of dots and intervals, with positions relative to the row's width."""
     ranking = track["ranking"]
     names = most([r["agent"] for r in ranking])
     shown = [r for r in ranking if r["agent"] in names]

@@ -11,7 +11,7 @@ CIVIDIS = ("#fdea45", "#cab969", "#958f78", "#666970", "#31446b", "#00224e")
 
 
 def colour(share: float) -> str:
-    """A colour for 0 (light) to 1 (dark), mixed from its neighbours in `CIVIDIS`."""
+    """Return the colour of a number from 0 (light) to 1 (dark), clipped, mixed from two neighbours in `CIVIDIS`."""
     at = min(max(share, 0.0), 1.0) * (len(CIVIDIS) - 1)
     i = min(int(at), len(CIVIDIS) - 2)
     a, b = (tuple(int(c[k : k + 2], 16) for k in (1, 3, 5)) for c in CIVIDIS[i : i + 2])
@@ -19,12 +19,12 @@ def colour(share: float) -> str:
 
 
 def ink(share: float) -> str:
-    """Black or white, whichever has more contrast on `colour(share)` (WCAG 2.2, relative luminance)."""
+    """Return black or white, whichever has more contrast on `colour(share)` (WCAG 2.2, relative luminance)."""
     return "#fff" if share > 0.5342 else "#000"
 
 
 def chart(title: str, xlabel: str, ylabel: str, panel: Mapping[str, Any], **options: Any) -> dict[str, Any]:
-    """One chart: `panel` has `x` and `agents`, for each agent an estimate or an estimate with its interval.
+    """Return a chart: `panel` has `x` and `agents`, for each agent an estimate or an estimate with its interval.
 
     Options are `xlog`, `ylog`, `xreverse` and `step`; `points`, the series drawn as points, and `notes` on each;
     `labels` of x = 0, 1, ...; `shades`, the colour of each series, which are all shown without a legend; `axes`, one
@@ -71,14 +71,14 @@ def _log(panel: Mapping[str, Any], t: Mapping[str, Any]) -> bool:
 
 
 def _positive(panel: Mapping[str, Any]) -> dict[str, Any]:
-    """Targets without 0, for a log axis; hardest last."""
+    """Return the panel with positive targets only, for a log axis."""
     keep = [i for i, x in enumerate(panel["x"]) if x > 0]
     agents = {a: [[line[i] for i in keep] for line in band] for a, band in panel["agents"].items()}
     return {"x": [panel["x"][i] for i in keep], "agents": agents}
 
 
 def of_environments(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Regret against evaluations, and against cost if that is something else, one variant per environment."""
+    """Return charts of regret against evaluations, and against cost in another unit, for each environment."""
     units = {e["label"]: e["cost_unit"] for e in summary["environments"]}
     variants = []
     for env, panels in summary["curves"].items():
@@ -91,7 +91,7 @@ def of_environments(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def of_fronts(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Attainment surfaces, one variant per environment and fraction of the budget, the whole budget first."""
+    """Return charts of attainment surfaces, one per environment and fraction of the budget, the whole budget first."""
     variants = []
     for env, entry in summary["fronts"].items():
         first, second = entry["objectives"]

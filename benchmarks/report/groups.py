@@ -16,18 +16,18 @@ MARKS = ("&#9679;", "&#9632;", "&#9670;", "&#9675;")
 
 
 def shown(found: Mapping[str, Any]) -> list[str]:
-    """Agents in the picture, the one with the lowest mean first."""
+    """Return the agents in the picture: the one with the lowest mean, `bo` and `SHOWN`."""
     return [*dict.fromkeys((_standings(found)[0]["agent"], "bo", *SHOWN))]
 
 
 def _standings(found: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Standings of the agents at the largest budget, by their mean across tasks."""
+    """Return the standings of the agents at the largest budget, by their mean across tasks."""
     standings: list[dict[str, Any]] = found["budgets"][max(found["budgets"], key=int)]["standings"]
     return standings
 
 
 def section(found: Mapping[str, Any]) -> str:
-    """The verdict as HTML: sentence, picture with a row for each task group, and folded tables."""
+    """Return the verdict as HTML: sentence, picture with a row for each task group, and folded tables."""
     agents, rows = shown(found), found["by_group"]
     leads = [0.0, *(-r[a] for r in rows for a in agents)]
     low, spread = min(leads), max(leads) - min(leads)
@@ -72,7 +72,7 @@ def _folded(title: str, inside: str) -> str:
 
 
 def _every(found: Mapping[str, Any]) -> str:
-    """Table of the leads of all agents, a row for each task group."""
+    """Return a table of all agents' leads over random search, with a row for each task group."""
     names, rows = [s["agent"] for s in _standings(found) if s["agent"] != "random"], found["by_group"]
     spread = max(abs(r[a]) for r in rows for a in names) or 1.0
     cells = [[head(r["group"]), num(r["environments"]), *(_heat(-r[a], spread) for a in names)] for r in rows]
@@ -92,7 +92,7 @@ def _heat(lead: float, spread: float) -> str:
 
 
 def _learned(rows: Sequence[Mapping[str, str]]) -> str:
-    """Folded table of learned optimizers and of rivals that do not adapt to the run; empty without results."""
+    """Return the folded table of learned optimizers and rivals that do not adapt to the run; empty without results."""
     known = [r for r in rows if r.get("mean") and "minus" not in r["method"]]
     if not known:
         return ""

@@ -27,7 +27,7 @@ BEST = {
 """Meaning of regret 0, by source of the scale."""
 
 FEW_REPEATS = 10
-"""Repeats of a row below which its mean depends largely on the rewards that selected it."""
+"""Number of repeats of a row below which its mean depends largely on the rewards that selected it."""
 
 PAGE = """<!doctype html>
 <html lang="en">
@@ -82,14 +82,14 @@ def render(summary: Mapping[str, Any], *, citations: Sequence[str] = ()) -> str:
 
 
 def _level(key: str, title: str, inside: str, folded: bool) -> str:
-    """A section of the page; if `folded`, its content is shown on a click."""
+    """Return a section of the page; if `folded`, its content is shown on a click."""
     heading = f'<h2 id="{key}">{title}</h2>'
     inside = f"<details><summary>{heading}</summary>{inside}</details>" if folded else f"{heading}{inside}"
     return f"<section>{inside}</section>"
 
 
 def whole(title: str, body: str, data: Mapping[str, Any]) -> str:
-    """A complete HTML page.
+    """Return a complete HTML page.
 
     In `body`, tables of the class `sort` are sortable, and the button `everything` saves the data. The data are plain:
     `charts` by the key of their figure, `rows` of long tables, `looks` of agents, and the rest.
@@ -126,7 +126,7 @@ def _head(summary: Mapping[str, Any]) -> str:
 
 
 def _answer(summary: Mapping[str, Any], says: Sequence[Sequence[str]], places: Mapping[str, int]) -> str:
-    """Summary: one card per track, and the names of degenerate tasks."""
+    """Return the summary: one card per track, and the names of degenerate tasks."""
     tracks = [*enumerate(summary["tracks"])]
     flat = ", ".join(t["name"] for _, t in tracks if t.get("flat"))
     cards = "".join(answer.of_track(t, says[i], f"track-{i}", places) for i, t in tracks if not t.get("flat"))
@@ -149,7 +149,7 @@ def _track(t: Mapping[str, Any], i: int, drawn: Drawn, rows: dict[str, str]) -> 
 
 
 def figure(key: str, variants: list[dict[str, Any]], note: str, drawn: Drawn) -> str:
-    """Placeholder of a chart, whose variants are added to `drawn`; with several variants `note` is its title."""
+    """Return a chart's placeholder, and add its variants to `drawn`; `note` is the caption, or the title of several."""
     drawn[key] = variants
     title, caption = (variants[0]["title"], note) if len(variants) == 1 else (note, "")
     below = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
@@ -189,7 +189,7 @@ def _results(summary: Mapping[str, Any], packed: dict[str, str]) -> str:
 
 
 def _scale(e: Mapping[str, Any]) -> str:
-    """Meaning of regret 0, and noise of single rewards."""
+    """Return the meaning of regret 0 and, if rows have repeats, the noise of single rewards."""
     if e.get("repeats", 1) < 2:
         return BEST[e["optimum"]]
     few = "; few repeats: scores are optimistic" if e["repeats"] < FEW_REPEATS else ""

@@ -22,14 +22,14 @@ FIXED_ORDERS = ("zero-shot", "portfolio", "ridge")
 
 
 def measure(track: Mapping[str, Any]) -> str:
-    """Name of the score that ranks a track."""
+    """Return the name of the score that ranks a track."""
     text = (RAW if track.get("raw") else SCORES)[track["score"]]
     several = track.get("raw") and track.get("objectives", 1) > 1
     return text.replace("reward", "sum of the objectives' rewards") if several else text
 
 
 def score(record: Mapping[str, Any]) -> str:
-    """A mean with its interval as text: marked if unreliable, with a bound on other results if all runs are equal."""
+    """Return a mean and interval as text: marked if unreliable; with a bound on other results if all are equal."""
     text = numbers.interval(record["mean"])
     if record["constant"]:
         n = min(record["n"])
@@ -38,24 +38,24 @@ def score(record: Mapping[str, Any]) -> str:
 
 
 def against(track: Mapping[str, Any], a: str, b: str) -> dict[str, Any] | None:
-    """Comparison of agent a with agent b; None if the track has no such pair."""
+    """Return the comparison of agent a with agent b; None if the track has no such pair."""
     return significance.against(track["pairs"], a, b)
 
 
 def fixed_order(track: Mapping[str, Any]) -> str | None:
-    """The best agent of a track among `FIXED_ORDERS`, which ignore what they observe in the run; None without one."""
+    """Return a track's best agent among `FIXED_ORDERS`, which ignore what they observe in the run; None without one."""
     return next((r["agent"] for r in track["ranking"] if r["agent"] in FIXED_ORDERS), None)
 
 
 def gain(track: Mapping[str, Any], agent: str) -> list[float | None] | None:
-    """Adaptation gain with its interval: the lead over `fixed_order` on the same seeds; None for agents without one."""
+    """Return the adaptation gain with its interval: the lead over `fixed_order` on shared seeds; None without one."""
     fixed = fixed_order(track)
     p = None if fixed is None or agent in FIXED_ORDERS else against(track, fixed, agent)
     return p["here"]["difference"] if p else None
 
 
 def runs(track: Mapping[str, Any]) -> str:
-    """Numbers of environments, task groups and seeds of a track."""
+    """Return a text on the numbers of environments, task groups and seeds of a track."""
     n, k = len(track["environments"]), track["groups"]
     groups = f" in {k} task group{'s' * (k > 1)}" if k < n else ""
     return f"{numbers.count(n, 'environment')}{groups}, {_seeds(track)} each"
@@ -68,7 +68,7 @@ def _seeds(track: Mapping[str, Any]) -> str:
 
 
 def verdict(track: Mapping[str, Any]) -> list[str]:
-    """Sentences on a track's results: best agents, score, caveats; only one sentence if the task is degenerate."""
+    """Return sentences on a track's results: best agents, score, caveats; only one if the task is degenerate."""
     leader = track["ranking"][0]
     base = next((r for r in track["ranking"] if r["agent"] == "random" and r is not leader), None)
     level = f"{measure(track).capitalize()} (lower is better): {score(leader)}"
@@ -112,7 +112,7 @@ def _best(track: Mapping[str, Any]) -> list[str]:
 
 
 def _placed(track: Mapping[str, Any], names: Sequence[str], before: int) -> list[str]:
-    """Names of agents, with their rank if they do not directly follow their predecessor in the ranking."""
+    """Return names of agents, with their rank if they do not directly follow their predecessor in the ranking."""
     ranks = {r["agent"]: i for i, r in enumerate(track["ranking"], 1)}
     return [name if ranks[name] == before + i else f"{name} (rank {ranks[name]})" for i, name in enumerate(names, 1)]
 
@@ -185,19 +185,19 @@ def _lead(difference: Sequence[float | None]) -> str:
 
 
 def listed(names: Sequence[str], most: int = 8) -> str:
-    """Join names into an English list; of many, the last ones become "N more"."""
+    """Join names into an English list; of more than `most`, the last ones become "N more"."""
     if len(names) > most:
         names = [*names[: most - 2], f"{len(names) - most + 2} more"]
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def answered(table: Mapping[str, Any]) -> str:
-    """Text on the origin of a table: `measured by` its owner, or `surrogate`."""
+    """Return the origin of a table as text: `measured by` and its owner, or `surrogate`."""
     return f"measured by {store.owner(table['name'])}" if table["kind"] == "measured" else "surrogate"
 
 
 def kinds(summary: Mapping[str, Any]) -> str:
-    """Text on the kinds of the tables behind a summary."""
+    """Return the kinds of a summary's tables as text."""
     found = {t["kind"] for e in summary["environments"] for t in e["tables"]}
     names = {"measured": "measured tables", "surrogate": "surrogates"}
     if len(found) == 1:

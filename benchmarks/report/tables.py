@@ -16,9 +16,9 @@ def table(
     css: str = "sort",
     packed: dict[str, str] | None = None,
 ) -> str:
-    """A scrollable HTML table with the classes `css`; columns are (class, name), cells are `<td>` or `<th>` elements.
+    """Return a scrollable HTML table with the classes `css`; columns are (class, name), cells `<td>` or `<th>`.
 
-    If `packed` is given, the rows are stored there by `key`, and the page's script inserts them.
+    If `packed` is given, the rows are only stored there by `key`, and the page's script inserts them.
     """
     heads = "".join(
         f'<th scope="col" class="{css}"><button type="button">{escape(name)}</button></th>' for css, name in columns
@@ -34,28 +34,28 @@ def table(
 
 
 def download(key: str, name: str) -> str:
-    """A button that saves the shown rows of a table."""
+    """Return a button that saves the shown rows of a table."""
     return f'<p><button type="button" class="download" data-table="{key}">{escape(name)} (CSV)</button></p>'
 
 
 def text(value: str) -> str:
-    """A cell of text."""
+    """Return an HTML cell with a text."""
     return f"<td>{escape(value)}</td>"
 
 
 def head(value: str) -> str:
-    """A cell that names its row."""
+    """Return an HTML header cell, which names its row."""
     return f'<th scope="row">{escape(value)}</th>'
 
 
 def num(value: float | None, shown: str | None = None) -> str:
-    """A cell that is sorted by its number, not by its text."""
+    """Return an HTML cell that is sorted by a number (None: empty) and shows a text, by default the number."""
     raw = "" if value is None else f"{value:.10g}"
     return f'<td class="n" data-value="{raw}">{escape(numbers.number(value) if shown is None else shown)}</td>'
 
 
 def of_track(t: Mapping[str, Any], i: int, packed: dict[str, str]) -> tuple[str, str]:
-    """HTML before and after the charts; rows of long tables are added to `packed`."""
+    """Return the HTML before and after the charts of track `i`; rows of its table of pairs are added to `packed`."""
     return _ranking(t, f"ranking-{i}"), _heat(t, f"heat-{i}") + _pairs(t, f"pairs-{i}", packed)
 
 
@@ -85,13 +85,13 @@ def _ranking(t: Mapping[str, Any], key: str) -> str:
 
 
 def _tested(verdict: str, test: Mapping[str, Any]) -> str:
-    """A verdict with its p-value, if it has one."""
+    """Return a verdict as text, with its p-value if it has one."""
     p = numbers.p_value(test.get("p"))
     return f"{verdict} ({p})" if p else verdict
 
 
 def milliseconds(seconds: float | None) -> str:
-    """Seconds as text in milliseconds, with two digits, or whole from 100 ms on; empty for None."""
+    """Return seconds as text in milliseconds: two digits, or whole ones from 100 ms on; empty for None."""
     return "" if seconds is None else f"{1000 * seconds:.2g}" if seconds < 0.1 else f"{1000 * seconds:,.0f}"
 
 

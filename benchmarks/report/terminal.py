@@ -27,7 +27,7 @@ the largest budget and the share of runs that stopped before its end because the
 
 
 def of_track(track: Mapping[str, Any]) -> str:
-    """Ranking of a track, its verdict and a legend; no column across tasks if all agents are inconclusive there."""
+    """Return ranking, verdict and legend of a track; without a column across tasks if that is inconclusive for all."""
     raw, ranking = track.get("raw", False), track["ranking"]
     name = "raw score" if raw else "final regret" if track["score"] == "final" else "mean regret"
     columns: dict[str, Sequence[str]] = {
@@ -49,7 +49,7 @@ def of_track(track: Mapping[str, Any]) -> str:
 
 
 def of_selections(records: Sequence[Mapping[str, Any]]) -> list[list[str]]:
-    """Header and one row per agent, by largest budget (descending), then fraction of wrong selections with it."""
+    """Return a header and a row per agent, by largest budget (descending), then wrong selections and evaluations."""
     budgets = sorted({r["budget"] for r in records})
     by_agent: dict[str, dict[float, Mapping[str, Any]]] = {}
     for r in records:
@@ -72,7 +72,7 @@ def _sure(record: Mapping[str, Any]) -> str:
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> str:
-    """Rows as text in aligned columns, the first row underlined."""
+    """Return rows as text in aligned columns, the first row underlined."""
     widths = [max(len(row[j]) for row in rows) for j in range(len(rows[0]))]
     lines = ["  ".join(text.ljust(w) for text, w in zip(row, widths, strict=True)).rstrip() for row in rows]
     return "\n".join([lines[0], "  ".join("-" * w for w in widths), *lines[1:]])

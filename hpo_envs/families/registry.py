@@ -65,7 +65,7 @@ def _made(env_id: str, form: str, **arguments: Any) -> Any:
 
 
 def find(env_id: str) -> Spec | None:
-    """The registry entry of an id, None if unknown; plugins and users' tables are registered on first use."""
+    """Return the registry entry of an id, None if unknown; plugins and users' tables are registered on first use."""
     if env_id in SPECS:
         return SPECS[env_id]
     for spec in (spec for family in FAMILIES.values() for spec in family.ids):
@@ -86,7 +86,7 @@ def find(env_id: str) -> Spec | None:
 
 
 def require_spec(argument: str, env_id: str) -> Spec:
-    """The registry entry of an id, see `find`.
+    """Return the registry entry of an id, see `find`.
 
     Args:
         argument: Name of the argument, for the error message.
@@ -104,13 +104,13 @@ def require_spec(argument: str, env_id: str) -> Spec:
 
 
 def family_of(env_id: str) -> Family | None:
-    """The record of an id's family; None for an id that is not of this suite."""
+    """Return the record of an id's family; None for an id that is not of this suite."""
     spec = find(env_id)
     return FAMILIES[spec.family] if spec else None
 
 
 def kind_of(spec: Spec) -> Literal["measured", "surrogate"]:
-    """The kind of an id's tables; synthetic ones count as surrogates."""
+    """Return the kind of an id's tables; synthetic ones count as surrogates."""
     from hpo_envs.tables import store
 
     return "surrogate" if spec.surrogate or any(map(store.synthetic, spec.tables)) else "measured"

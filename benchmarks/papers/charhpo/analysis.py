@@ -21,7 +21,7 @@ BATCH_SIZE = "batch_size"
 
 
 def similarity(sweep: Sweep, variant: Variant, batch_size: bool) -> list[dict[str, float]]:
-    """rho, maxima and change of a sweep, for each run that ties for the best (rho depends on the choice).
+    """Return rho, maxima and change of a sweep for each run that ties for the best; only rho depends on the run.
 
     `variant` is `paper` or `published`; with `batch_size`, runs are similar by batch size alone (section 5.3).
     """
@@ -81,7 +81,7 @@ OPTIMISATION = (
 
 
 def best_configs(sweep: Sweep) -> dict[str, list[Value]]:
-    """Columns of Tables 8 and 9 for all rows of the file that tie for the best, in file order.
+    """Return the values of each column of Tables 8 and 9, one per row that ties for the best, in file order.
 
     Unlike all others, these two tables use the whole file: the Irish LSTM's best row is the 239th.
     """
@@ -175,7 +175,7 @@ def entries(published: Mapping[Key, common.Published], computed: Mapping[Key, li
 
 
 def printed_runs(configs: Mapping[Sweep3, Mapping[str, Sequence[Value]]]) -> dict[Sweep3, int]:
-    """Index of the tied best run in Tables 8 and 9 for each sweep: the one that agrees in most values.
+    """Return the index of the tied best run in Tables 8 and 9 for each sweep: the one that agrees in most values.
 
     `configs` are the `best_configs` of each (task, language, architecture).
     """

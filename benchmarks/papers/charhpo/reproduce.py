@@ -51,7 +51,7 @@ def cases(n: int = 60, seed: int = 0) -> dict[str, Floats]:
 
 
 def metrics_of_cases() -> list[Record]:
-    """Metrics of each case of figure 1; only similarity-based ones tell `rough` from `random`."""
+    """Metrics of each case of figure 1; only similarity-based ones distinguish `rough` from `random`."""
     records = []
     for name, a in cases().items():
         result = sens.analyse(np.arange(len(a), dtype=np.float64)[:, None], a, ks=(25, 50), rope=sens.ROPE)

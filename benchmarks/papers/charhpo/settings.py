@@ -14,7 +14,7 @@ from hpo_envs.tables.frames import natural
 from hpo_envs.tables.table import Floats, Table
 
 UNRANKED = ("attention_heads", "decoder_layers")
-"""Hyperparameters of both architectures that the published similarity ignores; by the text all sixteen count."""
+"""Hyperparameters of both architectures that the published similarity ignores; in the text, all sixteen count."""
 
 REVERSED = {"warmup_samples": "reduceonplateau", **dict.fromkeys(("factor", "min_lr", "patience"), "warmupinvsqrt")}
 """Scheduler under which the published similarity keeps a conditional hyperparameter, the opposite of appendix A. With
@@ -40,7 +40,7 @@ class Sweep:
         return self.table.final("accuracy")
 
     def ranked(self, published: bool) -> Floats:
-        """(200, d) values used for the similarity of runs, in the published numbers or by the text."""
+        """Return (200, d) values that define the similarity of runs in the published numbers, or else in the text."""
         names = [h.name for h in self.table.space]
         if not published:
             varied = [j for j, h in enumerate(self.table.space) if h.low < h.high]
@@ -54,7 +54,7 @@ class Sweep:
 
 @functools.cache
 def sweeps() -> tuple[Sweep, ...]:
-    """All 24 sweeps."""
+    """Return all 24 sweeps; cached."""
     out = []
     for name in charhpo.NAMES:
         runs, table = charhpo.recorded(name), natural(store.load(name))

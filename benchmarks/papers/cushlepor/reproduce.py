@@ -45,7 +45,7 @@ def examples() -> dict[str, float]:
 
 
 def to_psqm() -> dict[str, float]:
-    """RMSEs to the pSQM labels of newstest2020 en-de, that of BLEU only with its package; empty without the labels."""
+    """Return RMSEs to the pSQM labels of newstest2020 en-de, with BLEU if installed; empty without the labels."""
     if store.missing(PSQM):
         return {}
     table = store.load(PSQM)

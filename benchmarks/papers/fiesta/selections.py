@@ -81,7 +81,7 @@ class Selections:
 
 
 def scale(x: npt.NDArray[np.int64], count: int = 10) -> float:
-    """Scale of a sample's smallest value, from its `count` smallest, ascending.
+    """Return the scale of a sample's smallest value, from its `count` smallest, ascending; 0 for a single value.
 
     With an exponential tail of scale s the k-th smallest lies (1 + 1/2 + ... + 1/(k - 1)) s above the smallest on
     average, and extremes of two samples of one size differ by a logistic variable of scale s.
@@ -109,7 +109,7 @@ def select(
 
 
 def _play(setting: Setting, seeds: range, budget: int, more: dict[str, Any]) -> npt.NDArray[np.int64]:
-    """(2, seeds) evaluations and the recommended arm."""
+    """Run a setting; return (2, seeds) numbers of evaluations and recommended arms."""
     kwargs = {**setting.env_kwargs, "shuffle": False, "table": setting.table()}
     runs = run(
         setting.agent, setting.env, seeds, budget=budget, env_kwargs=kwargs, **{**setting.hyperparameters, **more}

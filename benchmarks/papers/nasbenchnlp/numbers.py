@@ -23,7 +23,7 @@ Key = tuple[str, str]
 """Place in the paper and quantity."""
 
 Range = tuple[float, float, float]
-"""Our number, and its range over random halves."""
+"""Our number, and both ends of its range over random halves."""
 
 NEEDS = {
     "texts": "The texts: data/datasets.zip of the release.",
@@ -92,7 +92,7 @@ def of_logs(curves: Table) -> dict[Key, float]:
 def half_splits(
     n: int, count: int, seed: int, strata: npt.NDArray[np.bool_] | None = None
 ) -> list[npt.NDArray[np.bool_]]:
-    """`count` random halves of n rows, as masks of the training half, stratified by `strata`."""
+    """Return `count` random halves of n rows, as masks of the training half, stratified by `strata`."""
     rng = np.random.default_rng(seed)
     halves = []
     for _ in range(count):

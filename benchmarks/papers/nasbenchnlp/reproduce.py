@@ -179,7 +179,7 @@ def compare(r: Reproduction, preset: str, dataset: str = "wikitext2") -> list[Re
 
 
 def _datasets() -> list[str]:
-    """Data sets of the figures; PTB, as in the paper, only if its full logs are fetched."""
+    """Return the data sets of the figures: WikiText-2 and, if its full logs are fetched (else a message), PTB."""
     if not store.missing("nasbenchnlp/ptb"):
         return ["wikitext2", "ptb"]
     print("PTB is left out: its curves need the full logs, `hpo-envs fetch nasbenchnlp-ptb-logs`")

@@ -33,7 +33,7 @@ class Entry:
 
     @property
     def z(self) -> float | None:
-        """Difference in combined standard errors, beyond half a unit of rounding in print.
+        """Difference in combined standard errors, beyond half a unit of rounding in print; None if not published.
 
         The combined standard error is sqrt(published_std^2 / 100 + std^2 / trials); see `ENOUGH`.
         """

@@ -88,7 +88,7 @@ def table_of(pair: str) -> Table:
 
 
 def target_row(table: Table, pair: str) -> int:
-    """The target row of ftb: the best BLEU; on zh-en, the one of three tied rows in Table 2."""
+    """Return the index of the target row of ftb: the best BLEU; on zh-en, the one of three tied rows in Table 2."""
     if pair == "zhen":
         return int(np.flatnonzero((table.configs == np.array(ZHEN_TARGET)).all(axis=1))[0])
     return int(np.argmax(table.final("bleu")))

@@ -13,7 +13,7 @@ from hpo_envs.tables.datasets.charhpo.build import TEST
 
 
 def table_name(task: str, lang: str, architecture: str) -> str:
-    """Name of the table of a sweep.
+    """Return the name of the table of a sweep.
 
     Raises:
         ValueError: Unknown task, language (of the task) or architecture.

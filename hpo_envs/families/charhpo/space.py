@@ -54,10 +54,10 @@ class Sweeps(BoxFunction):
         return space.action_of(self.spaces[task], config)
 
     def choose(self, options: Mapping[str, Any] | None) -> Ints:
-        """Indices of the tasks that match the `options` of `reset`.
+        """Return the indices in `numbers` of the tasks that match the `options` of `reset`.
 
         Raises:
-            ValueError: There are none, or a value is unknown.
+            ValueError: No task matches, or a value is unknown.
         """
         wanted = {k: v for k, v in (options or {}).items() if k in CALLED[0]}
         left = np.isin(self.numbers, matching(wanted, "options")).nonzero()[0]
@@ -67,7 +67,7 @@ class Sweeps(BoxFunction):
 
 
 def among(sweeps: Sequence[str] | None, tasks: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """The elements of `tasks` that belong to the sweeps, named as in `g2p-geo-lstm`; all for None.
+    """Return the elements of `tasks` that belong to the sweeps, named as in `g2p-geo-lstm`; all for None.
 
     Raises:
         ValueError: Unknown sweep, or no task left.
@@ -82,7 +82,7 @@ def among(sweeps: Sequence[str] | None, tasks: npt.NDArray[np.int64]) -> npt.NDA
 
 
 def matching(wanted: Mapping[str, Any], where: str) -> npt.NDArray[np.int64]:
-    """Indices in `build.NAMES` of the tasks with these properties; None means any.
+    """Return the indices in `build.NAMES` of the tasks with these properties; None means any.
 
     Args:
         wanted: `task`, `lang`, `architecture`, or `table`: the second part of a table's name.

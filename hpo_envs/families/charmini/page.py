@@ -15,7 +15,7 @@ from hpo_envs.tables.datasets.charmini.build import HELD_OUT
 
 
 def table_name(architecture: str, language: str) -> str:
-    """Name of the table of an architecture and a language.
+    """Return the name of the table of an architecture and a language.
 
     Raises:
         ValueError: The architecture or language is unknown.

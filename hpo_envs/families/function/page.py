@@ -117,7 +117,7 @@ FunctionLCVectorEnv = FunctionLCEnv.vectorized()
 
 
 def _only(kwargs: dict[str, Any], *other: str) -> None:
-    """Reject arguments of the other family."""
+    """Raise a TypeError if there is an argument of the other family."""
     for name in other:
         if name in kwargs:
             raise TypeError(f"this environment has no argument {name!r}")

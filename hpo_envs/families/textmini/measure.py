@@ -59,7 +59,7 @@ def train(task: str) -> dict[str, Any]:
 
 
 def suite(task: str, model: str) -> Suite:
-    """The trainings of a table."""
+    """Return the suite of trainings of a table."""
     return Suite(
         name=f"TextMini-{task}-{model}", rows=module(model).ROWS, packing=packing(task, model), train=train,
         scores=scores, judged=1,
@@ -72,5 +72,5 @@ GROUP = "TextMini"
 
 @functools.cache
 def suites() -> tuple[Suite, ...]:
-    """One suite per task and model class."""
+    """Return one suite per task and model class."""
     return tuple(suite(task, model) for task in tasks.listed() for model in models(task))

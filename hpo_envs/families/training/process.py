@@ -93,7 +93,7 @@ class Trainer:
         return answer
 
     def close(self) -> None:
-        """End the process."""
+        """End the process if it is running; the next request starts another."""
         if self._process is not None:
             self._process.kill()
             self._process.communicate()

@@ -18,7 +18,7 @@ from hpo_envs.tables.table import Table
 
 
 def own_table(name: str, table: Any) -> Table:
-    """The table given by the arguments.
+    """Return the table that the arguments select.
 
     Args:
         name: Name of a saved table, which the ids of saved tables fix, or `example`.

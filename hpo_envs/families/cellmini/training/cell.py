@@ -152,7 +152,7 @@ def _apply(op: int, a: list[Tensor], out: Tensor) -> None:
 
 
 def _slopes(op: int, a: list[Tensor], y: Tensor) -> list[Tensor]:
-    """Derivatives of an operation without weights with respect to its inputs `a`, of the same shape."""
+    """Return an operation's derivatives with respect to each of its inputs `a`; `y` is its output."""
     if op == _TANH:
         return [1.0 - y * y]
     if op == _SIGM:

@@ -30,7 +30,7 @@ class Adam:
         self._factor, self._best, self._bad = 1.0, -math.inf, 0
 
     def update(self, gradient: Floats, samples: int) -> None:
-        """Take a step.
+        """Take a step on the parameters, at the learning rate for the examples so far.
 
         Args:
             gradient: (n,) derivatives; rounded here.

@@ -80,7 +80,7 @@ class SequenceModel(record.ResumableTraining):
         return total / count
 
     def _loss(self, words: PaddedWords, drop: Dropout, smoothing: float) -> torch.Tensor:
-        """Mean cross-entropy of phonemes and ends, with label smoothing."""
+        """Return the mean cross-entropy of phonemes and ends, with label smoothing."""
         spoken = Packed(words.spoken + 1)
         edge = np.full((len(words), 1), self._corpus.sizes.phonemes)
         inputs = spoken.pack(np.hstack([edge, words.phonemes]))
@@ -89,7 +89,7 @@ class SequenceModel(record.ResumableTraining):
         return torch.nn.functional.cross_entropy(logits, torch.from_numpy(targets), label_smoothing=smoothing)
 
     def _score(self, words: PaddedWords, longest: int = LONGEST) -> tuple[int, int]:
-        """Numbers of correct words and of phoneme errors."""
+        """Return the numbers of correct words and of phoneme errors of greedy decoding."""
         told = self._model.greedy(self._parameters.views, words, longest)
         wrong = distances(told, words.phonemes, self._corpus.sizes.phonemes)
         return int((wrong == 0).sum()), int(wrong.sum())

@@ -30,7 +30,7 @@ class Features(NamedTuple):
 
 @functools.lru_cache(maxsize=1)
 def features(task: str, window: int, prefixes: int, suffixes: int, shape: bool, bigrams: bool, lower: bool) -> Features:
-    """The features of a task's words; cached, as repeats differ in sentences and not in features."""
+    """Return the features of a task's sentences; cached, as repeats differ in sentences and not in features."""
     parts, start = tasks.of(task).parts(), time.process_time()
     made = {}
     for name, part in parts.items():
