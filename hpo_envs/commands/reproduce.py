@@ -16,9 +16,9 @@ from hpo_envs.tables.checks import one_of
 from hpo_envs.tables.files import atomic
 
 PAPERS = {m.name: f"papers.{m.name}" for m in pkgutil.iter_modules(papers.__path__) if m.ispkg} | {"learned": "learned"}
-"""Name -> folder below `benchmarks`. Its docstring is the title; its module `reproduce` has `PARTS` and perhaps
-`STUDIES`, functions by the names that `--only` may take (studies run by name alone), and `QUICK`, the trials of
-`--quick`."""
+"""Name -> package below `benchmarks`. The package's docstring is the title; its module `reproduce` has `PARTS` and
+perhaps `STUDIES`, functions by the names for `--only` (studies run only if they are named), and `QUICK`, the number of
+trials with `--quick`."""
 
 ALL = "all"
 """Argument that stands for every paper, on one page."""

@@ -352,7 +352,7 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
     # -- shared machinery ----------------------------------------------------------------------------------------
 
     def _with_mask(self, info: Info, everyone: npt.NDArray[np.bool_] | None = None) -> Info:
-        """Add the action mask, if there is one, to an info; `everyone` (n,): which envs report it, None = all."""
+        """Return an info with the action mask, if any; `everyone` (n,): which environments report it, None: all."""
         if not self._masked:
             return info
         return MaskedInfo.of(info, self._snapshot(), self._everyone.copy() if everyone is None else everyone)

@@ -182,7 +182,7 @@ class InfoColumn(np.ndarray):
         return np.array([_hash(v) for v in values], np.int64)
 
     def __dlpack__(self, **options: Any) -> Any:
-        """Export `numbers`."""
+        """Export the array of `numbers` through DLPack."""
         return self.numbers().__dlpack__(**options)
 
     def __dlpack_device__(self) -> Any:

@@ -1,4 +1,4 @@
-"""`shuffle` and `subsample`: rows of an episode and their order, from its key; masks of unevaluated rows.
+"""`shuffle` and `subsample`: rows of an episode and their order, drawn from the episode's key; flags of episodes.
 
 With `shuffle=True` the k-th action is another configuration in each episode; with `subsample < 1` each episode has only
 some of the configurations. Either way the index of an action carries no information between episodes.

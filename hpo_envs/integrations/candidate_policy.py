@@ -26,7 +26,7 @@ except ModuleNotFoundError:
 
 
 class CandidateNetwork(BaseFeaturesExtractor):
-    """Features extractor with a `ScoringNetwork`: (batch, n + hidden), n scores of candidates and the episode's state.
+    """Features extractor with a `ScoringNetwork`; its output is (batch, n + hidden): n scores, then a state.
 
     Args:
         observation_space: Observation space of `wrappers.CandidateObservation`.

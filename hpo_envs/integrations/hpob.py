@@ -75,7 +75,7 @@ class HPOB:
         raise ValueError(f"space and data set must be a task of HPO-B {self.version}, got {space!r} and {dataset!r}")
 
     def split(self) -> TaskSplit:
-        """Return the parts as tasks for `gym.make`, for agents that learn from source tasks; creates all tables."""
+        """Create all tables and return the parts as tasks for `gym.make`, for agents that learn from source tasks."""
         parts = {}
         for part in FILES:
             made = [self.table(*task).name.removeprefix(user.PREFIX) for task in self.tasks(part)]
@@ -83,7 +83,7 @@ class HPOB:
         return TaskSplit(f"HPO-B-{self.version}", parts["train"], parts["validation"], parts["test"])
 
     def designs(self, space: str, dataset: str) -> dict[str, list[int]]:
-        """Return HPO-B's initial designs of a test task by name, `test0` to `test4`: actions with `shuffle=False`.
+        """Return HPO-B's initial designs of a test task by name, `test0` to `test4`: actions for `shuffle=False`.
 
         Raises:
             ValueError: There are none for the task.

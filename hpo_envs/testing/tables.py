@@ -12,7 +12,7 @@ from hpo_envs.testing.rules import check_rules, require
 def check_table(table: Table, *, rules: Iterable[str] | None = None) -> None:
     """Check that environments can be built on a table.
 
-    Most rules are checked by the constructor of `Table`, which raises ValueError; this also checks the provenance, and
+    The constructor of `Table` checks most rules and raises ValueError; this function also checks the provenance, and
     that the table was not changed.
 
     Args:

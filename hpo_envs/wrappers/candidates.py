@@ -92,7 +92,7 @@ class ObservedCandidates(Rule):
         return shown
 
     def actions(self, given: Any) -> tuple[npt.NDArray[np.int64], dict[str, npt.NDArray[Any]]]:
-        """Return the environment's (n,) actions for indices of candidates, where padding wraps around, and no info."""
+        """Return the environment's (n,) actions for indices of candidates (padding wraps around), and an empty dict."""
         self._chosen = check_ints(given, (len(self._each),), self.size) % self._set.valid.sum(axis=1)
         return self._chosen if self._sampled else self._picked[self._each, self._chosen], {}
 

@@ -45,7 +45,7 @@ class NearestFeatures(Rule):
 
 
 class ContinuousAction(ScalarForm):
-    """Wrapper with actions in [-1, 1]^d: the row with the nearest features is evaluated, and is in `info["config"]`.
+    """Wrapper with actions in [-1, 1]^d that evaluates the row with the nearest features, see `info["config"]`.
 
     A number beyond a bound is set to the bound, and `info["clipped"]` is True.
 

@@ -22,7 +22,7 @@ class Flat(Rule):
         self.action_space = Discrete(self._count)
 
     def actions(self, given: Any) -> tuple[npt.NDArray[np.int64], dict[str, npt.NDArray[Any]]]:
-        """Return the (n, parts) actions of the environment for (n,) indices of combinations, and no info."""
+        """Return the (n, parts) actions of the environment for (n,) indices of combinations, and an empty dict."""
         checked = check_ints(given, (self._n,), self._count)
         return np.stack(np.unravel_index(checked, self._sizes), axis=-1).astype(np.int64), {}
 

@@ -37,7 +37,7 @@ class NearestValues(Rule):
         self._row = np.concatenate(parts)
 
     def actions(self, given: Any) -> tuple[npt.NDArray[np.int64], dict[str, npt.NDArray[Any]]]:
-        """Return the nearest rows, by distance on the hyperparameters' own scales."""
+        """Return the (n,) nearest rows (Euclidean on the hyperparameters' scales; ties: first), and an empty dict."""
         checked = check_ints(given, (self._n, len(self._sizes)), [*self._sizes])
         return self._row[np.ravel_multi_index(tuple(checked.T), self._sizes)], {}
 
@@ -46,7 +46,7 @@ class NearestValues(Rule):
 
 
 class HyperparameterAction(ScalarForm):
-    """Wrapper with one index per hyperparameter, into its values in the table, as action: the nearest row is evaluated.
+    """Wrapper whose actions are one index per hyperparameter into its table values; it evaluates the nearest row.
 
     A combination that is in the table selects its own row.
 

@@ -14,14 +14,14 @@ from hpo_envs.core.params import Floats, Ints
 
 
 class Workers:
-    """The workers of one episode.
+    """Simulated workers of one episode.
 
     Args:
         count: Number of workers.
 
     Attributes:
         clock: Simulated time at which the last returned evaluation finished.
-        submitted: Evaluations submitted so far.
+        submitted: Number of evaluations submitted so far.
     """
 
     def __init__(self, count: int) -> None:
@@ -61,7 +61,7 @@ class VectorWorkers:
 
     Attributes:
         clock: (n,) simulated time at which the last returned evaluation finished.
-        submitted: (n,) evaluations submitted so far.
+        submitted: (n,) number of evaluations submitted so far.
     """
 
     def __init__(self, n: int, count: int, width: int) -> None:

@@ -58,7 +58,7 @@ def _time(tuned: Any) -> str:
 
 
 def _answer(tuned: Any) -> str:
-    """Return the section of the best configuration and predicted mean or, for several objectives, the Pareto front."""
+    """Return HTML of the best configuration and predicted mean or, for several objectives, of the Pareto front."""
     names = tuned.header["objectives"]
     if len(names) > 1:
         cells = [
@@ -90,7 +90,7 @@ def _answer(tuned: Any) -> str:
 
 
 def _importance(tuned: Any) -> str:
-    """Return the section of importances, as fractions of variance with intervals; a note if scores are too few."""
+    """Return HTML of importances, as fractions of variance with intervals; a note if scores are too few or equal."""
     title, (configs, scores, axes) = "What mattered", tuned.configurations()
     if len(scores) < FEWEST or np.ptp(scores) == 0.0:
         return _section("importance", title, f"<p>It takes {FEWEST} successes with different scores to say.</p>")
@@ -150,7 +150,7 @@ def _status(e: Evaluation) -> str:
 
 
 def _running(tuned: Any) -> str:
-    """Return the section of the evaluations in progress, with the last report of each."""
+    """Return an HTML table of the evaluations in progress, with the last report of each."""
     names, rows = [h["name"] for h in tuned.header["space"]], []
     for e in (e for e in tuned if e.ended < 0):
         file = Path(tuned.folder or "") / "reports" / str(e.number)

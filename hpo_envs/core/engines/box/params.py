@@ -145,7 +145,7 @@ class BoxParams(Params):
         )  # fmt: skip
 
     def evaluate(self, tasks: Ints, actions: Floats) -> tuple[Floats, Floats, Evaluations]:
-        """Return rewards (n, m), costs (n,) and `Evaluations` of (n, d) actions, each on its task (n,)."""
+        """Return (n, m) rewards, (n,) costs and `Evaluations` of (n, d) actions, action i on the task `tasks[i]`."""
         answer = self.function.evaluate(tasks, actions)
         rewards = np.array([answer.metrics[name] for name in self.objectives]).T * self.signs
         return rewards, np.ones(len(rewards)) if self.cost is None else answer.metrics[self.cost].copy(), answer

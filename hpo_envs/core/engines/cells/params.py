@@ -63,7 +63,7 @@ class Scorer(abc.ABC):
 
     @abc.abstractmethod
     def score(self, cell: Cell, name: str, bits: int) -> Report:
-        """Evaluate a cell.
+        """Evaluate a cell and return its report.
 
         Args:
             cell: The cell.
@@ -131,7 +131,7 @@ class CellParams(Params):
 
     @functools.cached_property
     def first(self) -> npt.NDArray[np.float32]:
-        """(w,) the initial observation of an episode."""
+        """(w,) float32, the initial observation of an episode."""
         out, m = np.zeros(self.observation_space.shape, np.float32), self.reward_dim
         out[-2 * m - 2 : -2] = np.concatenate([self.low, self.low])
         out[-1] = 1.0

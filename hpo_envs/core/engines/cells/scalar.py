@@ -80,7 +80,7 @@ class CellEpisode(Episode):
         return self._out.copy(), np.array(rewards) if p.vector else rewards[0], terminated, info
 
     def _score(self, action: list[int]) -> tuple[str, Report]:
-        """Canonical key and result of the cell that an END action completes; InvalidRecipe if it is not valid."""
+        """Return the canonical key and the report of the cell that an END action completes, or raise InvalidRecipe."""
         cell = finish(self.nodes, action)
         name = key_of(cell)
         count = self._seen[name] = self._seen.get(name, 0) + 1
