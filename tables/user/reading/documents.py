@@ -10,6 +10,9 @@ from hpo_envs.tables.user.frame import Decision
 DEPTH = 20
 """Deepest level of nesting that becomes columns."""
 
+TABLES = 50
+"""Largest number of tables that are compared, each with each, for a key that joins them."""
+
 RunDocument = dict[str, Any]
 
 SMAC = ("config_id", "instance", "seed", "budget", "cost", "time", "status", "starttime", "endtime", "additional_info")
@@ -76,7 +79,7 @@ def _of_tables(document: Mapping[str, Any], alone: bool) -> Document | None:
     tables = {key: made for key, value in document.items() if (made := _table(value, document))}
     keys: dict[str, tuple[str, str]] = {}
     main = ""
-    for each in tables:
+    for each in tables if len(tables) <= TABLES else ():
         found = {key: pair for key in tables if key != each and (pair := _key(tables[each], key, tables[key]))}
         main, keys = (each, found) if len(found) > len(keys) else (main, keys)
     if main:

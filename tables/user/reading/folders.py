@@ -32,11 +32,8 @@ PARTS = re.compile(r"checkpoint-\d+|files|params|metrics|\.hydra")
 TEXTS = {"metrics.csv", "progress.csv", "hparams.yaml", "config.yaml", "overrides.yaml"}
 """Files of runs that are not JSON."""
 
-OVERRIDES = re.compile(r"^\s*-\s*['\"]?[+~]*([^=\n]+)=(.*?)['\"]?\s*$", re.M)
-"""Pattern of the lines of Hydra's overrides, `- key=value`."""
-
-YAML = re.compile(r"^( *)([^\s#:'\"-][^:\n]*|'[^'\n]*'|\"[^\"\n]*\"):(?: +(.*?))? *$", re.M)
-"""Pattern of the lines of simple YAML, `key: value`."""
+YAML = re.compile(r"^( *)([^\s#:'\"-][^:\n]*|'[^'\n]*'|\"[^\"\n]*\"):(?: +(.*))?$")
+"""Pattern of a line of simple YAML, `key: value`, without spaces at its end."""
 
 GENERAL = re.compile(
     r"(.*[._])?(id|name|timestamp|date|time|state|status|version|type|seed|_type|score|value|epoch|step)", re.I
@@ -124,7 +121,9 @@ def _latest(paths: list[Path]) -> list[Path]:
 def _document(path: Path, content: bytes, csv: Csv) -> Document:
     text = content.decode("utf-8", errors="replace")
     if path.name == "overrides.yaml":
-        found = {f"override.{k}": v.strip("'\"") for k, v in OVERRIDES.findall(text) if not k.startswith("hydra")}
+        lines = (line.strip().partition("=") for line in text.split("\n"))  # - key=value, or '- +key=value'
+        pairs = ((k[1:].lstrip(" \t'\"").lstrip("+~"), v) for k, same, v in lines if same and k.startswith("-"))
+        found = {f"override.{k}": v.strip("'\"") for k, v in pairs if k and not k.startswith("hydra")}
         return Document([found], listed=False)
     if _is_stored(path):
         last = text.strip().rpartition("\n")[2].split(" ")
@@ -230,7 +229,8 @@ def of_yaml(text: str) -> RunDocument:
     """The values of simple YAML under names with dots, as loggers write settings; other lines are skipped."""
     made: RunDocument = {}
     above: list[tuple[int, str]] = []
-    for indent, key, value in YAML.findall(text):
+    for found in filter(None, (YAML.match(line.rstrip()) for line in text.split("\n"))):
+        indent, key, value = found.groups("")
         above = [*((depth, name) for depth, name in above if depth < len(indent)), (len(indent), key.strip("'\""))]
         if value and not value.startswith(("!!", "&", "|", ">")):
             made[".".join(name for _, name in above)] = _scalar(value)

@@ -1,7 +1,10 @@
 """Studies of Optuna as frames: an object, or a storage (SQLite database or journal)."""
 
+import contextlib
 import dataclasses
 import re
+import sqlite3
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -9,12 +12,16 @@ from typing import Any
 import pandas as pd
 
 from hpo_envs.tables.checks import extra_module
+from hpo_envs.tables.files.unpacked import content_of
 from hpo_envs.tables.table import Hyperparameter
 from hpo_envs.tables.user.frame import Frame, of_frame
 from hpo_envs.tables.user.space import space_of
 
 LISTED = 12
 """Largest number of values that are listed instead of given as a range."""
+
+OTHER = "SELECT name FROM sqlite_master WHERE NOT (sql LIKE 'CREATE TABLE %' OR sql LIKE 'CREATE %INDEX %')"
+"""Query for views, triggers and virtual tables of a database, which may run without end; Optuna makes none."""
 
 
 def of_study(study: Any, bounds: Mapping[str, tuple[float, float]] | None = None) -> Frame:
@@ -69,23 +76,33 @@ def is_storage(content: bytes) -> bool:
 
 
 def of_storage(path: Path, content: bytes) -> Frame:
-    """The frame of the only study in an Optuna storage.
+    """The frame of the only study in an Optuna storage, read from a copy: Optuna would write, and names may be URLs.
 
     Raises:
-        ValueError: There is not exactly one study, it has no complete trial, or the file is damaged.
+        ValueError: There is not exactly one study, it has no complete trial, or the file is damaged or has views.
         ModuleNotFoundError: Optuna is not installed.
     """
     optuna = extra_module("optuna", "optuna", "studies")
-    try:
-        if content.startswith(b"SQLite"):
-            storage: Any = f"sqlite:///{path}"
-        else:
-            storage = optuna.storages.JournalStorage(optuna.storages.journal.JournalFileBackend(str(path)))
-        names = optuna.get_all_study_names(storage)
-        study = optuna.load_study(study_name=names[0], storage=storage) if len(names) == 1 else None
-    except Exception as error:  # the data base's own, as many as there are data bases
-        reason = str(error).partition("\n")[0]
-        raise ValueError(f"{path} must be a readable Optuna storage, got {reason}") from error
-    if study is None:
-        raise ValueError(f"{path} must have one study, got {', '.join(names) or 'none'} (hpo-envs table from-optuna)")
-    return of_study(study)
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        copy = Path(folder) / "study"
+        copy.write_bytes(content)
+        try:
+            if content.startswith(b"SQLite"):
+                for side in ("-wal", "-journal"):  # what SQLite has not yet written to the file, or must undo
+                    if (beside := path.with_name(path.name + side)).is_file():
+                        copy.with_name(copy.name + side).write_bytes(content_of(beside))
+                with contextlib.closing(sqlite3.connect(copy)) as database:
+                    if other := database.execute(OTHER).fetchone():
+                        raise ValueError(f"{other[0]}, which is not a plain table")
+                storage: Any = f"sqlite:///{copy.as_posix()}"
+            else:
+                storage = optuna.storages.JournalStorage(optuna.storages.journal.JournalFileBackend(str(copy)))
+            names = optuna.get_all_study_names(storage)
+            study = optuna.load_study(study_name=names[0], storage=storage) if len(names) == 1 else None
+        except Exception as error:  # the data base's own, as many as there are data bases
+            reason = str(error).partition("\n")[0]
+            raise ValueError(f"{path} must be a readable Optuna storage, got {reason}") from error
+        if study is None:
+            found = ", ".join(names) or "none"
+            raise ValueError(f"{path} must have one study, got {found} (hpo-envs table from-optuna)")
+        return of_study(study)

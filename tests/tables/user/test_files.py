@@ -1,7 +1,9 @@
 """Files of all kinds become columns; invalid ones are named in errors."""
 
+import contextlib
 import gzip
 import os
+import sqlite3
 import sys
 import tracemalloc
 import zipfile
@@ -136,3 +138,21 @@ def test_no_thread_keeps_file_that_is_read(kind: str, tmp_path: Path) -> None:
         else:
             files._arrow(path, content, kind, unpacked.BYTES)
         assert sys.getrefcount(content) == before
+
+
+@pytest.mark.hostile
+def test_database_is_read_whatever_its_name_but_no_views(tmp_path: Path) -> None:
+    optuna = pytest.importorskip("optuna", reason="needs the extra optuna")
+    study = optuna.create_study(study_name="a", storage=f"sqlite:///{tmp_path}/a.db")
+    study.optimize(lambda trial: trial.suggest_float("x", 0, 1), 3)
+    content = (tmp_path / "a.db").read_bytes()
+    names = ["a.db", "p%61.db", "q?b.db", "h#c.db"]
+    for name in names:
+        (tmp_path / name).write_bytes(content)
+        assert len(user.from_csv(tmp_path / name)) == 3
+    assert {p.name for p in tmp_path.iterdir()} == {*names}
+    with contextlib.closing(sqlite3.connect(tmp_path / "a.db")) as database, database:
+        database.execute("ALTER TABLE trials RENAME TO old")
+        endless = "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r)"
+        database.execute(f"CREATE VIEW trials AS {endless} SELECT old.* FROM old, r WHERE n < 0")
+    rejects("a.db must be a readable Optuna storage, got trials, which is not", user.from_csv, tmp_path / "a.db")

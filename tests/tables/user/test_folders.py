@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from hpo_envs.tables import user
+from hpo_envs.tables.user.reading import documents, folders
 
 RNG = np.random.default_rng(1)
 RUNS = [(float(10 ** RNG.uniform(-5, -2)), int(RNG.choice([16, 32, 64]))) for _ in range(12)]
@@ -209,3 +210,24 @@ def test_mlflow_runs_without_parameters_have_no_hyperparameters(tmp_path: Path) 
         (tmp_path / "1" / run / "metrics" / "acc").write_text(f"1731484365931 {value} 0\n")
     with pytest.raises(ValueError, match="must have hyperparameters, got an export of MLflow without"):
         user.read(tmp_path)
+
+
+@pytest.mark.hostile
+def test_spaces_and_blank_lines_are_read_once(tmp_path: Path) -> None:
+    many = 300_000  # each was compared with every other
+    inner = f"x{' ' * many}y"
+    assert folders.of_yaml(f"lr: .1  \r\na:{' ' * many}x\nb: {inner}\n") == {"lr": ".1", "a": "x", "b": inner}
+    for i in range(3):
+        text = f"- '+wd=0.{i}'\n" + "\n" * many + f"-{' ' * many}x\n"
+        put(tmp_path / str(i) / ".hydra" / "overrides.yaml", text)
+        put(tmp_path / str(i) / "result.json", {"acc": 0.1 * i})
+    table = user.from_csv(tmp_path, score="acc", goal="max")
+    assert {h.name: [h.low, h.high] for h in table.space} == {"wd": [0.0, 0.2]}
+
+
+@pytest.mark.hostile
+def test_tables_beyond_fifty_are_not_compared() -> None:
+    tables = {f"t{i}": [{"id": i, "lr": 0.1, "acc": 0.2}] for i in range(5_000)}
+    found = documents.of_json("a.json", json.dumps(tables).encode())
+    assert len(found.lines) == 1
+    assert [d.text for d in found.decisions] == ["no key joins it"]
