@@ -8,7 +8,7 @@ import io
 import itertools
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from shlex import quote
@@ -16,6 +16,7 @@ from typing import Any
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from hpo_envs.tables.files import unpacked
 from hpo_envs.tables.user.cells import UNNAMED
@@ -82,38 +83,81 @@ def _metadata(path: Path) -> dict[str, Any]:
 
 
 def _arrow(path: Path, content: bytes, kind: str, limit: int) -> pd.DataFrame:
-    """The frame of a Parquet or Arrow file; ValueError if it is damaged, or larger than `limit` at 8 bytes a cell."""
+    """The frame of a Parquet or Arrow file; ValueError if it is damaged, or larger than `limit` when it is unpacked."""
     # On this thread and from memory: a thread of Arrow that outlives its stream brings Python down as it ends.
     from pyarrow import feather, parquet
 
     try:
         if kind in (".parquet", ".pq"):
-            file = parquet.ParquetFile(pa.BufferReader(content), pre_buffer=False)
-            size, read = 8 * file.metadata.num_rows * file.metadata.num_columns, file.read
+            sizes, read = _parquet_sizes(content), parquet.ParquetFile(pa.BufferReader(content), pre_buffer=False).read
         else:
-            read = functools.partial(feather.read_table, pa.BufferReader(content))
-            size = _arrow_size(content, limit)
-        if size <= limit:
+            sizes, read = _arrow_sizes(content), functools.partial(feather.read_table, pa.BufferReader(content))
+        size = next((size for size in sizes if size > limit), 0)
+        if not size:
             return read(use_threads=False).to_pandas()
     except (pa.ArrowException, OSError) as error:
         raise ValueError(f"{path} must be {kind[1:]}, got another file: {str(error)[:80]}") from None
     raise ValueError(unpacked.TOO_LARGE.format(path, limit, " unpacked" + OPTION, size))
 
 
-def _arrow_size(content: bytes, limit: int) -> int:
-    """Return the unpacked size of an Arrow file in bytes, at 8 per cell; counting stops when it exceeds the limit."""
+def _parquet_sizes(content: bytes) -> Iterator[int]:
+    """Lower bounds of the unpacked size of a Parquet file: by what it states, then by its texts, read once each."""
+    from pyarrow import parquet
+
+    facts = parquet.read_metadata(pa.BufferReader(content))
+    chunks = [facts.row_group(i).column(k) for i in range(facts.num_row_groups) for k in range(facts.num_columns)]
+    width = {facts.schema.column(k).path: facts.schema.column(k).length for k in range(facts.num_columns)}
+    yield sum(int(max(8, width[c.path_in_schema]) * c.num_values) for c in chunks)
+    yield sum(int(c.total_uncompressed_size) for c in chunks)
+    texts = [*{c.path_in_schema: 0 for c in chunks if c.physical_type == "BYTE_ARRAY"}]
+    file = parquet.ParquetFile(pa.BufferReader(content), pre_buffer=False, read_dictionary=texts)
+    size = 0
+    for group in range(facts.num_row_groups if texts else 0):
+        for column in file.read_row_group(group, texts, use_threads=False).columns:
+            size += sum(int(_size(chunk)) for chunk in column.chunks)
+        yield size
+
+
+def _arrow_sizes(content: bytes) -> Iterator[int]:
+    """Lower bounds of the unpacked size of an Arrow file, which grow with each column of each batch."""
     if content[:6] != b"ARROW1":
-        return len(content)  # the first version of Feather is not compressed
+        yield len(content)  # the first version of Feather is not compressed
+        return
     with pa.ipc.open_file(pa.BufferReader(content)) as whole:
         columns = len(whole.schema)
-    one = pa.ipc.IpcReadOptions(included_fields=[0], use_threads=False)
     size = 0
-    with pa.ipc.open_file(pa.BufferReader(content), options=one) as file:
-        for k in range(file.num_record_batches):
-            size += 8 * columns * file.get_batch(k).num_rows
-            if size > limit:
-                break
-    return size
+    for k in range(columns):
+        one = pa.ipc.IpcReadOptions(included_fields=[k], use_threads=False)
+        with pa.ipc.open_file(pa.BufferReader(content), options=one) as file:
+            for i in range(file.num_record_batches):
+                size += _size(file.get_batch(i).column(0))
+                yield size
+
+
+def _is_text(kind: Any) -> bool:
+    large = pa.types.is_large_string(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind)
+    return bool(large or pa.types.is_string(kind) or pa.types.is_binary(kind))
+
+
+def _size(array: Any) -> int:
+    """Unpacked size of an array of Arrow in bytes: at least 8 for each cell, also inside cells, and all its texts."""
+    types: Any = pa.types
+    kind, cells, size = array.type, len(array), int(max(8 * len(array), array.nbytes))
+    if isinstance(array, pa.ExtensionArray):
+        return _size(array.storage)
+    if types.is_dictionary(kind):
+        if _is_text(kind.value_type):
+            size += int(pc.sum(pc.take(pc.binary_length(array.dictionary), array.indices)).as_py() or 0)
+        return cells * _size(array.dictionary) if types.is_nested(kind.value_type) else size
+    if types.is_string_view(kind):  # many may show one text
+        return sum(int(_size(array[i : i + 100].cast(pa.large_string()))) for i in range(0, cells, 100))
+    if types.is_map(kind):
+        return size + _size(array.keys) + _size(array.items)
+    if types.is_struct(kind) or types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
+        inner = array.flatten()
+        return size + sum(int(_size(part)) for part in (inner if isinstance(inner, list) else [inner]))
+    plain = types.is_primitive(kind) or types.is_decimal(kind) or types.is_null(kind) or _is_text(kind)
+    return size if plain else cells * size  # views, runs and unions may repeat what they hold
 
 
 def of_csv(source: str, content: bytes, digest: str = "") -> Frame:

@@ -11,7 +11,9 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
+from pyarrow import feather, parquet
 
 from hpo_envs.tables import user
 from hpo_envs.tables.files import unpacked
@@ -156,3 +158,18 @@ def test_database_is_read_whatever_its_name_but_no_views(tmp_path: Path) -> None
         endless = "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r)"
         database.execute(f"CREATE VIEW trials AS {endless} SELECT old.* FROM old, r WHERE n < 0")
     rejects("a.db must be a readable Optuna storage, got trials, which is not", user.from_csv, tmp_path / "a.db")
+
+
+@pytest.mark.hostile
+@pytest.mark.parametrize("column", ["texts", "lists", "texts in lists"])
+@pytest.mark.parametrize("suffix", [".parquet", ".feather"])
+def test_repeated_texts_and_long_lists_count_as_unpacked(suffix: str, column: str, tmp_path: Path) -> None:
+    text = pa.DictionaryArray.from_arrays(np.zeros(200, np.int32), ["x" * 1_000_000])
+    ends = pa.array([0, 100, 200] if column != "lists" else [0, 1, 20_000_000], pa.int32())
+    values = pa.array(np.zeros(20_000_000, np.int8)) if column == "lists" else text
+    cells = text if column == "texts" else pa.ListArray.from_arrays(ends, values)
+    table = pa.table({"lr": np.arange(len(cells)) / len(cells), "v": cells, "acc": np.zeros(len(cells))})
+    path = tmp_path / f"a{suffix}"
+    (parquet.write_table if suffix == ".parquet" else feather.write_feather)(table, path, compression="zstd")
+    assert path.stat().st_size < 50_000
+    rejects("must be at most 10000000 bytes unpacked", user.from_csv, path)
