@@ -137,7 +137,7 @@ class ExternalOptimizer(Agent):
 
     def wait_for(self, action: Any, suggestion: Any) -> None:
         """Record an action as pending, with its suggestion; outcomes may arrive in any order."""
-        self._pending.setdefault(str(np.asarray(action).tolist()), []).append(suggestion)
+        self._pending.setdefault(_key(action), []).append(suggestion)
 
     def _point(self, config: Mapping[str, Any]) -> Floats:
         """Return the (d,) coordinates of a suggested configuration."""
@@ -157,7 +157,7 @@ class ExternalOptimizer(Agent):
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
         """Report the outcome to the package; of actions that it did not suggest, only if the agent `listens`."""
         if self._incumbent.note(action, reward, info):
-            waiting = self._pending.get(str(np.asarray(action).tolist()))
+            waiting = self._pending.get(_key(action))
             suggestion = waiting.pop(0) if waiting else None
             if suggestion is not None or self.listens:
                 with self._generators.active():
@@ -169,3 +169,7 @@ class ExternalOptimizer(Agent):
             return self._rows.recommend(self.rng)
         best = self._incumbent.best
         return self._action(np.full(len(self.space), 0.5)) if best is None else best[1]
+
+
+def _key(action: Any) -> str:
+    return str(np.asarray(action).tolist())

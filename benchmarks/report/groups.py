@@ -17,13 +17,13 @@ MARKS = ("&#9679;", "&#9632;", "&#9670;", "&#9675;")
 
 def shown(found: Mapping[str, Any]) -> list[str]:
     """Return the agents in the picture: the one with the lowest mean, `bo` and `SHOWN`."""
-    return [*dict.fromkeys((_standings(found)[0]["agent"], "bo", *SHOWN))]
+    return [*dict.fromkeys((_longest(found)["standings"][0]["agent"], "bo", *SHOWN))]
 
 
-def _standings(found: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the standings of the agents at the largest budget, by their mean across tasks."""
-    standings: list[dict[str, Any]] = found["budgets"][max(found["budgets"], key=int)]["standings"]
-    return standings
+def _longest(found: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The verdict at the largest budget: standings by mean across tasks, and comparisons of pairs."""
+    own: Mapping[str, Any] = found["budgets"][max(found["budgets"], key=int)]
+    return own
 
 
 def section(found: Mapping[str, Any]) -> str:
@@ -45,8 +45,8 @@ def section(found: Mapping[str, Any]) -> str:
         return f'<li><span class="who">{name}</span>{drawn}<span class="value">{-row[agents[0]]:+.2f}</span></li>'
 
     means = {a: sum(r[a] for r in rows) / len(rows) for a in agents}
-    own = found["budgets"][max(found["budgets"], key=int)]["against_random"]
-    left, right = next((-p["difference"][2], -p["difference"][1]) for p in own if p["a"] == agents[0])
+    compared = _longest(found)["against_random"]
+    left, right = next((-p["difference"][2], -p["difference"][1]) for p in compared if p["a"] == agents[0])
     interval = (
         f'<i style="left:{at(left):.1f}%;width:{at(right) - at(left):.1f}%;--own:{_colour(agents[0])};opacity:.5"></i>'
     )
@@ -73,7 +73,7 @@ def _folded(title: str, inside: str) -> str:
 
 def _every(found: Mapping[str, Any]) -> str:
     """Return a table of all agents' leads over random search, with a row for each task group."""
-    names, rows = [s["agent"] for s in _standings(found) if s["agent"] != "random"], found["by_group"]
+    names, rows = [s["agent"] for s in _longest(found)["standings"] if s["agent"] != "random"], found["by_group"]
     spread = max(abs(r[a]) for r in rows for a in names) or 1.0
     cells = [[head(r["group"]), num(r["environments"]), *(_heat(-r[a], spread) for a in names)] for r in rows]
     columns = [("", "task group"), ("n", "environments"), *(("n", a) for a in names)]
