@@ -84,10 +84,18 @@ class Block:
         return self.each_scale[i] or scale_of(self.header_of(i))
 
     @functools.cached_property
+    def _scales(self) -> list[dict[str, Any]]:
+        return [self.scale(i) for i in range(len(self))]
+
+    @functools.cached_property
+    def scaled(self) -> npt.NDArray[np.bool_]:
+        """(runs,) whether the scale of regret is known."""
+        return np.array([s["source"] != "none" for s in self._scales], bool)
+
+    @functools.cached_property
     def _bounds(self) -> tuple[Floats, Floats, npt.NDArray[np.bool_]]:
         """(runs,) best and reference of the first objective (0 if unknown), and whether the scale is known."""
-        scales = [self.scale(i) for i in range(len(self))]
-        known = np.array([s["source"] != "none" for s in scales], bool)
+        scales, known = self._scales, self.scaled
         best, reference = (np.array([s[k][0] if s["source"] != "none" else 0.0 for s in scales]) for k in BOUNDS)
         return best, reference, known
 

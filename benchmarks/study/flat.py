@@ -78,16 +78,9 @@ def evaluations(block: Block) -> Any:
 def regret_of(block: Block) -> Floats:
     """Return the (all,) column `regret`; NaN for 0/0, without a scale, or with one whose source is `none`."""
     try:
-        return np.where(np.repeat(_undefined(block), np.diff(block.starts)), np.nan, block.regret)
+        return np.where(np.repeat(block.flat | ~block.scaled, np.diff(block.starts)), np.nan, block.regret)
     except (ValueError, LookupError, TypeError):  # no scale, or columns that a replay will refuse
         return np.full(int(block.starts[-1]), np.nan)
-
-
-def _undefined(block: Block) -> npt.NDArray[np.bool_]:
-    """Return (runs,) whether a run has no normalised regret: its scale has the source `none`, or is degenerate."""
-    scaled = [block.scale(i)["source"] != "none" for i in range(len(block))]
-    found: npt.NDArray[np.bool_] = block.flat | ~np.array(scaled, bool)
-    return found
 
 
 def fidelity_of(block: Block) -> Floats:
@@ -176,7 +169,7 @@ def _runs(block: Block) -> Any:
         sums = np.add.reduceat(np.append(values if j is None else values[:, j], 0.0), block.starts[:-1])
         return pa.array(np.where(np.diff(block.starts), sums, 0.0))
 
-    h, costs, undefined = block.header, total("cost"), _undefined(block)
+    h, costs, undefined = block.header, total("cost"), block.flat | ~block.scaled
     spent = costs.to_numpy() >= float(h["budget"]) * (1 - 1e-9)
     return pa.table({
         **{name: texts(lambda h, key=key: h[key]) for name, key in (("environment", "env"), ("agent", "agent"))},
