@@ -1,11 +1,11 @@
-"""Wrappers: other rewards, observations and actions on the same environments.
+"""Wrappers that change the rewards, observations or actions of environments.
 
 Every wrapper has a scalar form here and a batched form of the same name in `hpo_envs.wrappers.vector`; both run the
 same code, the scalar one on a batch of one.
 
-Rewards: `ImprovementReward`, `NormalisedReward`, `RegretReward` (for training only: it knows the optimum),
-`CostAwareReward`. Observations: `HistoryObservation`; candidates as a set: `CandidateObservation`. Actions:
-`ContinuousAction`, `HyperparameterAction`, `FlattenAction`. `for_training` applies the usual wrappers for a learner.
+Rewards: `ImprovementReward`, `NormalisedReward`, `RegretReward` (the last two for training only: they use the table's
+optimum), `CostAwareReward`. Observations: `HistoryObservation`. Observations and actions: `CandidateObservation`.
+Actions: `ContinuousAction`, `HyperparameterAction`, `FlattenAction`. `for_training` applies the usual ones.
 """
 
 from hpo_envs.wrappers.candidates import CandidateObservation

@@ -18,20 +18,7 @@ _STREAM = np.uint64(0x5E7)
 
 
 class ObservedCandidates(Rule):
-    """Rule of `CandidateObservation`, for episodes with equal budgets.
-
-    Args:
-        env: An environment with a row per action and one objective, or sampled tasks; scalar or vectorized.
-        n: Number of episodes, which begin and end together.
-        candidates: Size of the set. A larger table is subsampled at each reset, a smaller one is padded.
-        features: Names of groups of columns, see `agents.models.candidate_set.GROUPS`.
-        predictions: (J, rows) predictions of source tasks for the rows of the table.
-        distances: (J,) distances of the source tasks' spaces from this one.
-        numbers: Hyperparameters of the stacked Gaussian process.
-
-    Raises:
-        ValueError: The environment has another form, or its budget does not end all episodes together.
-    """
+    """Rule of `CandidateObservation`, on n episodes that begin and end together."""
 
     def __init__(
         self, env: Any, n: int, candidates: int = 64, features: tuple[str, ...] = candidate_set.DEFAULT,
@@ -70,7 +57,7 @@ class ObservedCandidates(Rule):
     def observe(
         self, observation: npt.NDArray[Any], index: EpisodeIndices, fresh: bool
     ) -> dict[str, npt.NDArray[np.float32]]:
-        """See `Rule`. The observed reward is the environment's own, before reward wrappers.
+        """See `Rule`; rewards in the result are the environment's own, before reward wrappers.
 
         Raises:
             ValueError: Only some of the episodes begin or end, or sampled tasks have another number of candidates.
@@ -92,13 +79,13 @@ class ObservedCandidates(Rule):
         return shown
 
     def actions(self, given: Any) -> tuple[npt.NDArray[np.int64], dict[str, npt.NDArray[Any]]]:
-        """Return the environment's (n,) actions for indices of candidates (padding wraps around), and an empty dict."""
+        """Return (n,) actions of the environment for indices of candidates (padding wraps around) and an empty dict."""
         self._chosen = check_ints(given, (len(self._each),), self.size) % self._set.valid.sum(axis=1)
         return self._chosen if self._sampled else self._picked[self._each, self._chosen], {}
 
     def masking(self) -> Change:
-        """Return a function that returns the (n, candidates) mask of unevaluated candidates in its argument's dtype."""
-        free = self._set.free.copy()
+        """Return a function that replaces a mask by that of unevaluated candidates, (n, candidates), of equal dtype."""
+        free = self._set.free.copy() if hasattr(self, "_set") else np.ones((len(self._each), self.size), bool)
         return lambda mask: free.astype(mask.dtype)
 
     def _drawn(self) -> CandidateArrays:
@@ -116,28 +103,30 @@ class ObservedCandidates(Rule):
 
 
 class CandidateObservation(ScalarForm):
-    """Wrapper that shows the configurations as a set of fixed size, whose elements are the actions.
+    """Wrapper that shows the configurations as a set of n candidates; an action is the index of a candidate.
 
-    The observation is a `Dict` of `candidates` (n, columns), `mask` (n,) of unevaluated candidates, and `context`
+    The observation is a `Dict` of `candidates` (n, columns), `mask` (n,), 1 for unevaluated candidates, and `context`
     (`candidate_set.CONTEXT`,), all float32; with the feature groups of these names also `hyperparameters` (n, 64), the
-    same array until the next reset of a vectorized environment, and `history` (budget, 68). Tables of any size form one
-    batch: a larger one is subsampled at each reset; a smaller one is padded with zeros, which the mask excludes, and
-    whose indices start again from the first candidate. Maskable learners read `action_masks()`. In the vectorized form
-    all episodes begin and end together.
+    same array until the next reset of a vectorized environment, and `history` (budget, 68). A larger table is
+    subsampled at each reset; a smaller one is padded with zeros: their mask is 0, and their indices stand for the
+    candidates from the first one on. Maskable learners read `action_masks()`. In the vectorized form all episodes begin
+    and end together.
 
     Args:
         env: An environment with one table with features, a row per action, one objective and a budget of evaluations;
             or, vectorized, an environment made by `hpo_envs.benchmarks.tasks.make_vec`.
-        candidates: Size of the set, n.
+        candidates: Number of candidates, n.
         features: Names of groups of columns, see `hpo_envs.agents.models.candidate_set.GROUPS`.
-        predictions: (J, rows) predictions of source tasks for the rows of the table, for the groups `prior` and
-            `stacked`.
-        distances: (J,) distances of the source tasks' spaces, see `hpo_envs.agents.models.gp.stacked.distance`.
-        numbers: Hyperparameters of the stacked process, see `hpo_envs.agents.models.gp.stacked.START`; None: untrained
-            ones.
+        predictions: (J, rows) predictions of source tasks for the rows of the table, in any unit, for the groups
+            `prior` and `stacked`; None: no source tasks.
+        distances: (J,) distances of the source tasks' spaces, see `hpo_envs.agents.models.gp.stacked.distance`; None:
+            zeros.
+        numbers: Hyperparameters of the stacked Gaussian process, see `hpo_envs.agents.models.gp.stacked.START`, whose
+            values replace missing ones.
 
     Raises:
-        ValueError: The environment has another form, an action is outside the space, or some episodes end alone.
+        ValueError: The environment has another form, `candidates` is not an int >= 1, a name in `features` is unknown,
+            an action is outside the space, or only some episodes begin or end.
     """
 
     rule_class = ObservedCandidates

@@ -1,5 +1,6 @@
 """`FlattenAction`: one number for each combination of the parts of an action."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -18,16 +19,18 @@ class Flat(Rule):
         if not isinstance(parts, MultiDiscrete) or len(parts.shape) != 1:
             raise ValueError(f"env must have actions of several parts (MultiDiscrete) for this wrapper, got {parts}")
         self._n, self._sizes = n, tuple(parts.nvec.tolist())
-        self._count = int(np.prod(parts.nvec))
+        self._count = math.prod(self._sizes)
+        if self._count > np.iinfo(np.int64).max:
+            raise ValueError(f"actions must have fewer than 2^63 combinations for this wrapper, got {parts}")
         self.action_space = Discrete(self._count)
 
     def actions(self, given: Any) -> tuple[npt.NDArray[np.int64], dict[str, npt.NDArray[Any]]]:
-        """Return the (n, parts) actions of the environment for (n,) indices of combinations, and an empty dict."""
+        """Return (n, parts) int64 actions of the environment for (n,) indices of combinations, and an empty dict."""
         checked = check_ints(given, (self._n,), self._count)
         return np.stack(np.unravel_index(checked, self._sizes), axis=-1).astype(np.int64), {}
 
     def masking(self) -> Change:
-        """Return a function from masks of parts to masks of combinations, useful where all of their parts are."""
+        """Return a function from (n, sum of sizes) masks of parts to (n, combinations): 1 where all parts have a 1."""
         return self._combined
 
     def _combined(self, masks: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -44,7 +47,8 @@ class FlattenAction(ScalarForm):
     grid, or batches of arms. A combination is masked out if any of its parts is.
 
     Raises:
-        ValueError: The environment's actions are not a flat `MultiDiscrete`, or an action is outside the space.
+        ValueError: The environment's actions are not a flat `MultiDiscrete` with fewer than 2^63 combinations, or an
+            action is outside the space.
     """
 
     rule_class = Flat

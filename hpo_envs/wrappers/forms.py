@@ -47,7 +47,7 @@ class Rule:
         pass
 
     def actions(self, given: Any) -> tuple[npt.NDArray[Any], dict[str, npt.NDArray[Any]]]:
-        """Return the environment's (n, ...) actions for the given ones, and entries of `info` on each.
+        """Convert n actions of the wrapper; return (n, ...) actions of the environment and (n,) `info` entries by name.
 
         Raises:
             ValueError: An action is outside `action_space`.
@@ -59,10 +59,14 @@ class Rule:
         return unchanged
 
     def start(self, index: EpisodeIndices, tables: npt.NDArray[Any]) -> None:
-        """Start fresh episodes at `index` on the tables named in `tables` (None: unknown)."""
+        """Start fresh episodes at `index`; `tables` (k,) holds the names of their tables, None where unknown."""
 
     def observe(self, observation: npt.NDArray[Any], index: EpisodeIndices, fresh: bool) -> Any:
-        """Process observations of the episodes at `index`, the first if `fresh`; return those of all n episodes."""
+        """Process the rows at `index` of (n, ...) observations, the first of their episodes if `fresh`.
+
+        Returns:
+            The observations of all n episodes: an (n, ...) array, or a dict of such arrays.
+        """
         return observation
 
 
@@ -70,7 +74,7 @@ class RewardRule(Rule):
     """A rule that changes rewards."""
 
     def reward(self, reward: Floats, cost: Floats, evaluated: Flags) -> Floats:
-        """Return the new rewards.
+        """Return the (n,) new rewards.
 
         Args:
             reward: (n,) rewards of the environment.
@@ -99,7 +103,7 @@ def _masks_of(env: Any) -> Callable[[], npt.NDArray[Any]]:
 
 
 class ScalarForm(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
-    """Base class of scalar wrappers: a rule on one episode."""
+    """Base class of scalar wrappers, which apply a rule to one episode."""
 
     rule_class: ClassVar[type[Rule]]
 
@@ -116,7 +120,7 @@ class ScalarForm(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         self.observation_space = self.rule.observation_space or env.observation_space
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        """Start an episode."""
+        """Start an episode of the environment and of the rule."""
         observation, info = self.env.reset(seed=seed, options=options)
         self.rule.start(ALL, np.array([info.get("table")], dtype=object))
         return self._observed(observation, True), self._masked(info)
@@ -137,7 +141,7 @@ class ScalarForm(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         return self._observed(observation, False), reward, terminated, truncated, info
 
     def get_wrapper_attr(self, name: str) -> Any:
-        """Return an attribute of any layer; `action_masks` only of this one, because actions of others may differ."""
+        """Return an attribute of any layer, but `action_masks` of this one only: inner layers have other actions."""
         return self.action_masks if name == "action_masks" else super().get_wrapper_attr(name)
 
     @property
@@ -164,7 +168,7 @@ class ScalarForm(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
 
 
 class VectorForm(VectorWrapper):
-    """Base class of vectorized wrappers: a rule on all episodes."""
+    """Base class of vectorized wrappers, which apply a rule to all episodes."""
 
     rule_class: ClassVar[type[Rule]]
 
@@ -178,13 +182,12 @@ class VectorForm(VectorWrapper):
             self.single_observation_space = rule.observation_space
             self.observation_space = batch_space(rule.observation_space, n)
         self.autoreset_mode = env.metadata.get("autoreset_mode")
-        self._everyone, self._ended = np.ones(n, bool), np.zeros(n, bool)
+        self._ended = np.zeros(n, bool)
 
     def reset(self, *, seed: Any = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Start a fresh episode in every environment, or in those of `options["reset_mask"]`."""
-        mask = (options or {}).get("reset_mask")
         observation, info = self.env.reset(seed=seed, options=options)
-        fresh = self._everyone if mask is None else mask
+        fresh = (options or {}).get("reset_mask", np.ones(self.num_envs, bool))
         self._ended = self._ended & ~fresh
         return self._begin(fresh, observation, info, observation), self._masked(info)
 
@@ -234,7 +237,7 @@ class VectorForm(VectorWrapper):
         return rule.reward(np.asarray(reward, dtype=np.float64), cost, evaluated)
 
     def _begin(self, fresh: Flags, observation: Any, info: dict[str, Any], shown: Any) -> Any:
-        """Start episodes; return all observations, or `shown` if none starts or the rule changes no observations."""
+        """Start the rule's episodes that are `fresh`; return its observations, `shown` if it changes or starts none."""
         if not fresh.any():
             return shown
         index: EpisodeIndices = ALL if fresh.all() else fresh.nonzero()[0]

@@ -1,4 +1,4 @@
-"""`HistoryObservation`: the last observations, stacked, zeros before the first."""
+"""`HistoryObservation`: the last observations of an episode, stacked."""
 
 from typing import Any
 
@@ -30,7 +30,7 @@ class History(Rule):
 
 
 class HistoryObservation(ScalarForm):
-    """Wrapper that stacks the last k observations, newest last, zeros before the first one: (k, d) float32.
+    """Wrapper that stacks the last k observations to (k, d) float32, newest last, zeros before the first one.
 
     Args:
         env: An environment whose observations are a flat `Box`.

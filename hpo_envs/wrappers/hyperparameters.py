@@ -13,7 +13,7 @@ from hpo_envs.wrappers.forms import Rule, ScalarForm
 
 
 class NearestValues(Rule):
-    """Rule of `HyperparameterAction`: one index per hyperparameter into its distinct values in the table."""
+    """Rule of `HyperparameterAction`: one index per hyperparameter into its sorted distinct values in the table."""
 
     def __init__(self, env: Any, n: int) -> None:
         table = table_of(env)
@@ -42,17 +42,17 @@ class NearestValues(Rule):
         return self._row[np.ravel_multi_index(tuple(checked.T), self._sizes)], {}
 
     def masking(self) -> None:
-        """Return None, because combinations are not rows."""
+        """Return None, because masks of rows do not apply to combinations."""
 
 
 class HyperparameterAction(ScalarForm):
-    """Wrapper whose actions are one index per hyperparameter into its table values; it evaluates the nearest row.
+    """Wrapper with one index per hyperparameter into its sorted values in the table; it evaluates the nearest row.
 
     A combination that is in the table selects its own row.
 
     Raises:
-        ValueError: The environment does not fit `ContinuousAction`, its table has no hyperparameters or more than 10^6
-            combinations, or an action is not one index within bounds per hyperparameter.
+        ValueError: `ContinuousAction` rejects the environment, its table has no hyperparameters or their values have
+            more than 10^6 combinations, or an action is not one index within bounds per hyperparameter.
     """
 
     rule_class = NearestValues

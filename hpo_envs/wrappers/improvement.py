@@ -1,4 +1,4 @@
-"""`ImprovementReward`: gain over the best evaluation so far, at least 0."""
+"""`ImprovementReward`: gain over the best reward so far, at least 0."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ class Improvement(RewardRule):
 
 
 class ImprovementReward(ScalarForm):
-    """Wrapper whose reward is the gain over the best previous evaluation, at least 0.
+    """Wrapper whose reward is the gain over the best previous reward, at least 0.
 
     The rewards of an episode sum to its best reward minus the baseline, or to 0 if none exceeds it.
 

@@ -28,7 +28,7 @@ class Normalised(RewardRule):
 
 
 class Regret(Normalised):
-    """Rule of `RegretReward`: the best reward so far minus the table's best; 0 without an evaluation."""
+    """Rule of `RegretReward`: the episode's best reward so far minus the table's best; 0 without an evaluation."""
 
     def __init__(self, env: Any, n: int) -> None:
         super().__init__(env, n)
@@ -46,32 +46,28 @@ class Regret(Normalised):
 
 
 def scales_of(env: Any) -> dict[str, tuple[float, float]]:
-    """Return the lowest and highest mean reward of a row over repeats in each table of a look-up environment, by name.
+    """Return the lowest and highest mean reward of the rows of each table of a look-up environment, by table name.
+
+    Means are over the repeats of a row, see `LookupParams.means`.
 
     Raises:
-        ValueError: The environment does not look one objective up in finite tables.
+        ValueError: The environment does not look up one objective in its tables.
     """
     base = env.unwrapped
-    if kind_of(env) not in ("rows", "grid") or len(base.objectives) != 1:
-        raise ValueError(f"env must look one objective up in finite tables for this wrapper, got {base}")
-    out = {}
-    for table in base.tables:
-        metric = table.metrics[table.metric(base.objectives[0])]
-        final = table.final(metric.name) * metric.sign
-        # Rows without a value are rewarded with the metric's worst, see the environment's page.
-        final = np.where(np.isnan(final), metric.sign * metric.worst, final)
-        out[table.name] = (float(final.min()), float(final.max()))
-    return out
+    if kind_of(env) not in ("rows", "grid") or base.params.live or base.reward_dim != 1:
+        raise ValueError(f"env must look up one objective in tables for this wrapper, got {base}")
+    means = base.params.means.reshape(len(base.tables), -1)
+    return {t.name: (float(m.min()), float(m.max())) for t, m in zip(base.tables, means, strict=True)}
 
 
 class NormalisedReward(ScalarForm):
     """Wrapper whose reward is the position between the worst (0) and the best (1) row of the episode's table.
 
-    Rows are ranked by their mean over repeats, so single runs may be outside [0, 1]. For training and plots: the scale
-    is computed from the table, which is unknown in applications.
+    Both are means over repeats, so single runs may be outside [0, 1]. For training and plots: the scale is computed
+    from the table, which is unknown in applications.
 
     Raises:
-        ValueError: The environment does not look one objective up in finite tables.
+        ValueError: The environment does not look up one objective in its tables.
     """
 
     rule_class = Normalised
@@ -83,7 +79,7 @@ class RegretReward(ScalarForm):
     The optimum is the best row's mean over repeats, so a lucky run can have a positive reward.
 
     Raises:
-        ValueError: The environment does not look one objective up in finite tables.
+        ValueError: The environment does not look up one objective in its tables.
     """
 
     rule_class = Regret

@@ -10,15 +10,16 @@ from hpo_envs.wrappers.normalise import NormalisedReward
 
 
 def for_training(env: Any, candidates: int = 64, features: tuple[str, ...] = candidate_set.DEFAULT, **more: Any) -> Any:
-    """Apply the default wrappers for training: gain in normalised reward, candidates as a set, and masks.
+    """Apply the default wrappers for training: the reward is the gain in normalised reward; candidates form a set.
 
-    The rewards of an episode sum to its best normalised reward: the position between the worst and the best result of
-    the table, or, for sampled tasks, between the median and the best. A discount below 1 favours early gains.
+    The rewards of an episode sum to its best normalised reward, at least 0: the position between the worst and the best
+    row of the table, see `NormalisedReward`, or, for sampled tasks, between the median and the best. A discount below 1
+    favours early gains.
 
     Args:
         env: Environment as for `CandidateObservation`, scalar or vectorized, or made by
             `hpo_envs.benchmarks.tasks.make_vec`.
-        candidates: Size of the set.
+        candidates: Number of candidates in the set.
         features: Names of groups of columns, see `CandidateObservation`.
         **more: Other arguments of `CandidateObservation`.
 

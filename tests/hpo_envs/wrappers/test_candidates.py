@@ -76,6 +76,7 @@ def test_columns_say_what_was_evaluated_and_actions_name_candidates() -> None:
 
 def test_a_table_smaller_than_the_set_is_filled_up() -> None:
     env = wrappers.CandidateObservation(gym.make("NMTHPO-zhen-v0"), 150)
+    assert env.get_wrapper_attr("action_masks")().all()
     seen, _ = env.reset(seed=0)
     assert seen["mask"].sum() == 118
     assert not seen["candidates"][118:].any()

@@ -13,9 +13,13 @@ from gymnasium.vector import AutoresetMode
 
 import hpo_envs.wrappers as scalar
 import hpo_envs.wrappers.vector as vector
+from hpo_envs.core.engines.lookup.params import LookupParams
+from hpo_envs.core.engines.lookup.scalar import LookupEnv
 from hpo_envs.tables import store
+from hpo_envs.tables.table import STATUSES
 from hpo_envs.testing.rules import same
 from tests.helpers import rejects, started
+from tests.hpo_envs.core.engines.lookup.model import SOURCE, tiny
 
 Wrap = Callable[[Any], Any]
 BOTH: dict[str, tuple[Wrap, Wrap]] = {
@@ -55,6 +59,12 @@ def test_wrappers_reject_what_they_cannot_wrap() -> None:
     rejects("one objective", scalar.NormalisedReward, mo)
     grid = gym.make("NMTHPO-v0")
     rejects("a row per action", scalar.ContinuousAction, grid)
+    one = LookupParams.of((), table=tiny(name="toy/wrapped"), objective="score")
+    two = dataclasses.replace(one, tables=(one.table, one.table.subset(range(5, -1, -1))))
+    rejects("tables must have the same configurations", scalar.ContinuousAction, LookupEnv(two))
+    rejects("fewer than 2.63 combinations", scalar.FlattenAction, gym.make("FIESTA-tdsa8-v0", batch_size=30))
+    live = gym.make("FunctionHPO-v0", function=float, space={"x": (0.0, 1.0)})
+    rejects("look up one objective in tables", scalar.NormalisedReward, live)
     rejects("length must be an int >= 1, got 0", scalar.HistoryObservation, grid, 0)
     rejects("price must be a finite number >= 0, got -1", scalar.CostAwareReward, grid, -1)
 
@@ -134,6 +144,16 @@ def test_scales_are_those_of_drawn_table() -> None:
         final = env.unwrapped.table.final("bleu")
         best = np.unravel_index(final.argmax(), (3, 2, 3, 2, 2, 3))
         assert env.step(np.array(best))[1] == 1.0
+
+
+def test_scale_begins_at_worst_value_of_diverged_run() -> None:
+    table = tiny(repeats=1)
+    values, status = table.values[:5].copy(), np.zeros((5, 1), np.uint8)
+    values[0, 0, 1], status[0, 0] = np.nan, STATUSES.index("diverged")
+    table = dataclasses.replace(table.subset(range(5)), values=values, status=status, provenance=SOURCE)
+    env = scalar.NormalisedReward(LookupEnv(LookupParams.of((), table=table, objective="score")))
+    env.reset(seed=0)
+    assert env.step(0)[1] == 0.0
 
 
 def seen_by_a_policy(env: Any, rows: list[int]) -> list[Any]:

@@ -150,7 +150,7 @@ class LookupParams(Params):
 
     def truth(self, table: TableIndex, actions: npt.NDArray[Any]) -> Floats:
         """See `Params`."""
-        means = self._means[self._rows(actions) + table * self.rows]
+        means = self.means[self._rows(actions) + table * self.rows]
         return np.asarray(means if self.vector else means[:, 0])
 
     def repeats_of(
@@ -174,8 +174,8 @@ class LookupParams(Params):
         return np.asarray(np.ravel_multi_index(tuple(actions.astype(np.int64).T), tuple(self.sizes.tolist())))
 
     @cached_property
-    def _means(self) -> Floats:
-        """(tables * rows, m) rewards, averaged over the measured repeats."""
+    def means(self) -> Floats:
+        """(tables * rows, m) mean rewards of rows over their measured repeats."""
         kept = (np.arange(self.max_repeats) < self.repeats[:, None])[..., None]
         rewards = self.rewards.reshape(len(self.repeats), self.max_repeats, -1)
         return np.asarray(rewards.sum(axis=1, where=kept) / self.repeats[:, None])
