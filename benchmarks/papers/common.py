@@ -1,8 +1,8 @@
 """Common parts of reproductions: published values, verdicts, processes and results.
 
-A paper's folder has `reproduce` (the parts and their figures), `expected.csv` (what was published) and
-`mechanisms.csv` (why numbers differ), and, if these are long, `settings` (runs, as data) and `analysis` (pure functions
-of results); committed results are in `results/`.
+A paper's folder has `reproduce` (the parts and their figures), `expected.csv` (the published numbers),
+`mechanisms.csv` (why numbers differ) and `results/` (committed results); longer reproductions also have modules such as
+`settings` (runs, as data) and `analysis` (pure functions of results).
 """
 
 import contextlib
@@ -15,19 +15,18 @@ from typing import Any, Literal, get_args
 
 from tqdm.auto import tqdm
 
+from hpo_envs.benchmarks.plots import panels, save
 from hpo_envs.benchmarks.report import terminal
 from hpo_envs.benchmarks.runs import executors
 from hpo_envs.tables.checks import one_of
 from hpo_envs.tables.files import atomic
 
 Record = dict[str, Any]
+Plot = Callable[..., None]
 
 Verdict = Literal["agrees", "differs", "not at hand", "never published"]
 """Verdict on a published number: ours agrees up to chance and rounding, or differs; or the data it needs are public but
 not installed, or were never released."""
-
-Claim = Literal["holds", "fails", "open"]
-"""Verdict on a statement; `open` if our numbers allow both."""
 
 SUFFIXES = {"k": 1e3, "M": 1e6}
 """Suffixes of printed numbers and their factors."""
@@ -35,10 +34,10 @@ SUFFIXES = {"k": 1e3, "M": 1e6}
 
 @dataclass(frozen=True)
 class Published:
-    """One published value."""
+    """A published value."""
 
-    text: str  # the value as printed
-    details: Mapping[str, str] = field(default_factory=dict)  # further columns of `expected.csv`
+    text: str  # the value as printed; `k` or `M` at the end stands for thousands or millions
+    details: Mapping[str, str] = field(default_factory=dict)  # columns of `expected.csv` after `published`
 
     @property
     def _unit(self) -> float:
@@ -55,14 +54,17 @@ class Published:
         return len(self.text.rstrip("kM").partition(".")[2])
 
     def judge(self, low: float, high: float | None = None) -> Verdict:
-        """Verdict on our value or range: `agrees` if it is or contains the published value to the printed digits."""
+        """Return `agrees` if our value, or the range from `low` to `high`, has the printed digits, else `differs`."""
         nearest = min(max(self.value, low), low if high is None else high)
         return judge(nearest - self.value, 0.5 * 10.0**-self.decimals * self._unit * (1 + 1e-9))
 
 
 @functools.cache
 def expected(paper: str) -> dict[tuple[str, ...], Published]:
-    """The published values of a paper (name of its folder), by the columns of its `expected.csv` before `published`."""
+    """Return the published values of a paper (name of its folder); cached.
+
+    Keys are the values of the columns of its `expected.csv` before `published`.
+    """
     found = {}
     for row in atomic.read_csv(Path(__file__).parent / paper / "expected.csv"):
         names = list(row)
@@ -78,7 +80,7 @@ def judge(difference: float, tolerance: float) -> Literal["agrees", "differs"]:
 
 
 def counted(records: Sequence[Mapping[str, Any]]) -> dict[str, int]:
-    """Number of records with each verdict."""
+    """Return the number of records with each verdict; 0 for verdicts that do not occur."""
     return {v: sum(r["verdict"] == v for r in records) for v in get_args(Verdict)}
 
 
@@ -92,7 +94,7 @@ def _mechanisms(paper: str) -> tuple[dict[str, str], ...]:
 
 
 def _mechanism(paper: str, where: str, quantity: str) -> str:
-    """First reason in `mechanisms.csv` why a number differs or cannot be compared; empty without one."""
+    """Return the first reason in `mechanisms.csv` why a number differs or cannot be compared; empty without one."""
     rows = (m for m in _mechanisms(paper) if fnmatchcase(where, m["where"]) and fnmatchcase(quantity, m["quantity"]))
     return next((m["mechanism"] for m in rows), "")
 
@@ -101,12 +103,12 @@ def _mechanism(paper: str, where: str, quantity: str) -> str:
 class Reproduction(contextlib.ExitStack):
     """Settings and results of a reproduction; a context manager that closes its processes."""
 
-    out: Path  # folder for results
+    out: Path  # folder for results, which exists
     _: KW_ONLY
     trials: int | None = None  # number of seeds of each method; None: the paper's number
     jobs: int = 1  # number of processes
-    seed: int = 0  # the first
-    paper: str = ""  # name of its folder
+    seed: int = 0  # first seed
+    paper: str = ""  # name of the paper's folder
     compared: list[Record] = field(default_factory=list)  # published numbers and ours, see `compare_published`
 
     def __post_init__(self) -> None:
@@ -117,15 +119,16 @@ class Reproduction(contextlib.ExitStack):
         return self.enter_context(executors.of_jobs(self.jobs))
 
     def seeds(self, usual: int) -> range:
-        """The seeds of an experiment, from `seed` on: `trials` of them, or as many as in the paper (`usual`)."""
+        """Return the seeds of an experiment, from `seed` on: `trials` of them, or as many as in the paper (`usual`)."""
         return range(self.seed, self.seed + (self.trials or usual))
 
     def map(
         self, function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]], label: str, unit: str = "run"
     ) -> list[Any]:
-        """Results of a function for each tuple of arguments, in order, computed in parallel with a progress bar.
+        """Return a function's results for all tuples of arguments, in order, computed in parallel with a progress bar.
 
-        Function and arguments must be picklable; `label` and `unit` are those of the bar.
+        With several jobs, the function and its arguments must be picklable. `label` is the title of the bar, `unit` the
+        name of a call in it.
         """
         results: list[Any] = [None] * len(arguments)
         with tqdm(total=len(arguments), desc=label, unit=unit, leave=False) as bar:
@@ -137,10 +140,10 @@ class Reproduction(contextlib.ExitStack):
     def compare_published(
         self, where: str, quantity: str, published: str, ours: str, verdict: Verdict, why: str = ""
     ) -> None:
-        """Record a published number and ours (empty if it is not computed) for `compared.csv`.
+        """Append a published number and ours (empty if it is not computed) to `compared`, for `compared.csv`.
 
-        `where` is the table, figure or section, `quantity` the name of the number, `why` the reason unless they agree,
-        by default that of `mechanisms.csv`.
+        `where` is the table, figure or section, `quantity` the name of the number, `why` the reason if they do not
+        agree, by default the one in `mechanisms.csv`.
         """
         mechanism = "" if verdict == "agrees" else why or _mechanism(self.paper, where, quantity)
         values = (where, quantity, published, ours, verdict, mechanism)
@@ -150,6 +153,22 @@ class Reproduction(contextlib.ExitStack):
         """Write `{name}.csv` with the columns of all records; missing values are empty."""
         columns = list(dict.fromkeys(k for r in records for k in r))
         atomic.write_csv(self.out / f"{name}.csv", records, columns)
+
+    def draw(
+        self, name: str, size: tuple[float, float], plot: Plot, *data: Any, shape: Sequence[int] = (1, 1), **more: Any
+    ) -> None:
+        """Draw a figure as `{name}.png` and `{name}.svg`, and print these paths; without matplotlib, how to install it.
+
+        `plot` gets the axes, a flat array of them if `shape` (rows and columns) has several, and then the data. `size`
+        is in inches; further arguments are those of `plots.panels`.
+        """
+        try:
+            figure, axes = panels(shape[0], shape[1], size, **more)
+        except ModuleNotFoundError as error:
+            print(error)
+            return
+        plot(axes.ravel() if axes.size > 1 else axes[0, 0], *data)
+        print("figures: " + ", ".join(map(str, save(figure, self.out / name))))
 
 
 def _apart(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
@@ -163,10 +182,11 @@ Parts = Mapping[str, Callable[[Reproduction], Sequence[Mapping[str, Any]] | None
 def reproduce(
     paper: str, parts: Parts, out: Path, *, only: str | None = None, studies: Parts | None = None, **settings: Any
 ) -> int:
-    """Run all parts of a paper (the name of its folder), or only the requested one; return 0.
+    """Run the parts of a paper (the name of its folder), or only the requested one; return 0.
 
-    `studies` are further parts, which run only if one is requested; `settings` are further arguments of `Reproduction`.
-    The folder for results, `out`, is created. An unknown part raises a ValueError.
+    `studies` are further parts, which run only if requested; `settings` are further arguments of `Reproduction`. The
+    folder `out` is created; it gets the rows of each part and, if numbers were compared, `compared.csv`. An unknown
+    part raises a ValueError.
     """
     every = {**parts, **(studies or {})}
     if only is not None:
@@ -185,16 +205,6 @@ def reproduce(
             atomic.write_csv(out / "compared.csv", r.compared, COMPARED)
     print(f"\nwritten to {out}/")
     return 0
-
-
-def drawn(draw: Callable[[], Sequence[Path]]) -> None:
-    """Draw pictures and print their paths, or how to install matplotlib if it is missing."""
-    try:
-        files = draw()
-    except ModuleNotFoundError as error:
-        print(error)
-    else:
-        print("figures: " + ", ".join(str(f) for f in files))
 
 
 def show(title: str, rows: Sequence[Mapping[str, Any]]) -> None:

@@ -68,18 +68,18 @@ FLOOR = 1e-3
 
 STYLE = {
     "font.size": 9, "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "grid.alpha": 0.3,
-    "legend.frameon": False, "legend.fontsize": 8, "savefig.dpi": 150, "svg.hashsalt": "hpo_envs",
+    "legend.frameon": False, "legend.fontsize": 8, "savefig.dpi": 150,
 }  # fmt: skip
 
 
-def axes_of(axes: Any = None) -> Any:
-    """Return the given axes, or new ones in the style of the suite, which a notebook shows; needs matplotlib."""
+def axes_of(axes: Any = None, style: Mapping[str, Any] = STYLE) -> Any:
+    """Return the given axes, or new ones, which a notebook shows, with the style's `rcParams`; needs matplotlib."""
     if axes is not None:
         return axes
     pyplot = extra_module("matplotlib.pyplot", "plots", "plots")
     # Outside of the context: a notebook's first figure turns on interactive mode, which must stay on.
     figure = pyplot.figure(layout="constrained")
-    with pyplot.rc_context(STYLE):
+    with pyplot.rc_context(style):
         return figure.subplots()
 
 
@@ -92,10 +92,11 @@ def panels(rows: int, columns: int, size: tuple[float, float], **options: Any) -
 def save(figure: Any, path: Path, dpi: int = 150) -> list[Path]:
     """Write a figure as `.png` and `.svg`, without date, so that equal data give equal bytes; return both paths."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    for file in files(path):
-        drawn, metadata = io.BytesIO(), {"Date": None} if file.suffix == ".svg" else None
-        figure.savefig(drawn, format=file.suffix[1:], dpi=dpi, metadata=metadata)
-        atomic.write(file, drawn.getvalue())
+    with extra_module("matplotlib", "plots", "plots").rc_context({"svg.hashsalt": "hpo_envs"}):
+        for file in files(path):
+            drawn, metadata = io.BytesIO(), {"Date": None} if file.suffix == ".svg" else None
+            figure.savefig(drawn, format=file.suffix[1:], dpi=dpi, metadata=metadata)
+            atomic.write(file, drawn.getvalue())
     return files(path)
 
 

@@ -83,14 +83,19 @@ def _places(values: Any) -> tuple[npt.NDArray[np.float64], str, str]:
 def importance(found: Any, axes: Any = None) -> Any:
     """Draw the fraction of the variance that each hyperparameter explains alone, the largest on top.
 
-    `found` is a result of `analysis.forest_importance.importance`.
+    `found` is a result of `analysis.forest_importance.importance`. The axes, by default new ones, are returned.
     """
     order = np.argsort(-np.asarray(found.main), kind="stable")
-    return bars(axes_of(axes), [found.names[i] for i in order], [float(found.main[i]) for i in order], "main effects")
+    return _bars(axes_of(axes), [found.names[i] for i in order], [float(found.main[i]) for i in order], "main effects")
 
 
-def bars(axes: Any, names: Sequence[str], shares: Sequence[float], title: str) -> Any:
-    """Draw fractions of the variance, the first on top."""
+def interactions(found: ForestImportance, axes: Any) -> None:
+    """Draw the fraction of the variance that each of the eight most important pairs explains, the largest on top."""
+    pairs = found.ranked_pairs()[:8]
+    _bars(axes, [f"{a} x {b}" for a, b, _ in pairs], [share for _, _, share in pairs], "interactions")
+
+
+def _bars(axes: Any, names: Sequence[str], shares: Sequence[float], title: str) -> Any:
     axes.barh([*names][::-1], [*shares][::-1], color=COLOURS[0])
     axes.set(title=title, xlabel="share of the variance")
     axes.tick_params(axis="y", labelsize=7)
@@ -107,9 +112,8 @@ def draw_importance(
     order = np.argsort(-found.main, kind="stable")
     shown = min(SHOWN, len(order))
     figure, (above, below) = panels(2, max(shown, 2), (3.1 * max(shown, 2), 6.4))
-    bars(above[0], [found.names[i] for i in order], found.main[order].tolist(), "main effects")
-    pairs = found.ranked_pairs()[:8]
-    bars(above[1], [f"{a} x {b}" for a, b, _ in pairs], [s for _, _, s in pairs], "interactions")
+    importance(found, above[0])
+    interactions(found, above[1])
     for axis in (*above[2:], *below[shown:]):
         axis.set_visible(False)
     for axis, i in zip(below, order, strict=False):

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from hpo_envs.benchmarks.analysis import intervals, regret, significance
-from hpo_envs.benchmarks.plots import crowded, line, most, styles
-from hpo_envs.tables.checks import extra_module, one_of
+from hpo_envs.benchmarks.plots import axes_of, crowded, line, most, styles
+from hpo_envs.tables.checks import one_of
 from hpo_envs.tables.table import Floats
 
 WIDTHS = {"one-column": 3.33, "two-columns": 7.0}
@@ -20,12 +20,6 @@ WIDTHS = {"one-column": 3.33, "two-columns": 7.0}
 
 STEPS = 50
 """Points of a curve, at most."""
-
-
-def _axes(ax: Any) -> Any:
-    if ax is not None:
-        return ax
-    return extra_module("matplotlib.pyplot", "plots", "plots").figure(layout="constrained").subplots()
 
 
 def scores_of(frame: Any, score: str) -> tuple[dict[str, Floats], list[str]]:
@@ -63,7 +57,7 @@ def ranks(frame: Any, ax: Any = None, score: str = "mean_regret") -> Any:
     pairs = significance.judged(scores, groups)["pairs"]
     wide = frame.pivot(index=["environment", "seed"], columns="agent", values=score).dropna()
     mean = wide.rank(axis=1).groupby("environment").mean().mean().sort_values()
-    ax, order = _axes(ax), list(mean.index)
+    ax, order = axes_of(ax, {}), list(mean.index)
     looks = styles(order)
     for y, agent in enumerate(order):
         ax.plot([1, mean[agent]], [y, y], color=looks[agent]["color"], linewidth=1)
@@ -144,7 +138,7 @@ def lines(x: Any, bands: Mapping[str, Any], ax: Any = None, measure: str = "norm
         ax: Axes to draw on.
         measure: Label of the y axis; only a regret may have a logarithmic axis.
     """
-    ax, looks = _axes(ax), styles(bands)
+    ax, looks = axes_of(ax, {}), styles(bands)
     shown = most(sorted(bands, key=lambda a: float(np.nanmean(np.array(bands[a][0], float)))))
     for agent in shown:
         line(ax, x, bands[agent], agent, looks[agent])

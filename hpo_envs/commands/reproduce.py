@@ -18,7 +18,7 @@ from hpo_envs.tables.files import atomic
 PAPERS = {m.name: f"papers.{m.name}" for m in pkgutil.iter_modules(papers.__path__) if m.ispkg} | {"learned": "learned"}
 """Name -> package below `benchmarks`. The package's docstring is the title; its module `reproduce` has `PARTS` and
 perhaps `STUDIES`, functions by the names for `--only` (studies run only if they are named), and `QUICK`, the number of
-trials with `--quick`."""
+trials with `--quick` (default: 1)."""
 
 ALL = "all"
 """Argument that stands for every paper, on one page."""
@@ -79,7 +79,7 @@ def _one(args: argparse.Namespace, paper: str, out: Path) -> int:
     studies = getattr(module, "STUDIES", {})
     if args.only is not None:
         one_of("--only", args.only, {**module.PARTS, **studies})
-    given = {"trials": module.QUICK if args.quick else args.trials, "jobs": args.jobs, "seed": args.seed}
+    given = {"trials": getattr(module, "QUICK", 1) if args.quick else args.trials, "jobs": args.jobs, "seed": args.seed}
     return reproduce(paper, module.PARTS, out, only=args.only, studies=studies, **given)
 
 

@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Sequence
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from hpo_envs.benchmarks.papers import common
 from hpo_envs.benchmarks.papers.charhpo import analysis, settings
 from hpo_envs.benchmarks.papers.charhpo.settings import Sweep
 from hpo_envs.benchmarks.papers.common import Record, Reproduction
-from hpo_envs.benchmarks.plots import COLOURS, panels, save
+from hpo_envs.benchmarks.plots import COLOURS
 from hpo_envs.tables.table import Floats
 
 BOXES = ("hidden_size", "embedding_size", "batch_size")
@@ -77,20 +77,15 @@ def boxes(sweeps: Sequence[Sweep]) -> list[Record]:
     return records
 
 
-def plot_cases(path: Path) -> list[Path]:
-    """Draw figure 1; return the files."""
-    figure, (axes,) = panels(1, 4, (11, 2.6), sharey=True)
+def _draw_cases(axes: Any) -> None:
     for axis, (name, a) in zip(axes, cases().items(), strict=True):
         axis.plot(np.arange(len(a)), a, ".-", color=COLOURS[0], linewidth=0.8, markersize=3)
         axis.set(title=name, xlabel="rank of the configuration", ylim=(0, 100))
     axes[0].set_ylabel("accuracy (%)")
-    return save(figure, path)
 
 
-def plot_boxes(sweeps: Sequence[Sweep], path: Path) -> list[Path]:
-    """Draw figure 2: box plots with means as triangles; return the files."""
-    records = boxes(sweeps)
-    figure, (axes,) = panels(1, 3, (11, 3.4))
+def _draw_boxes(axes: Any, records: Sequence[Record]) -> None:
+    """Draw box plots with means as triangles."""
     for axis, name in zip(axes, BOXES, strict=True):
         stats, colours = [], []
         for r in records:
@@ -105,23 +100,19 @@ def plot_boxes(sweeps: Sequence[Sweep], path: Path) -> list[Path]:
             patch.set(facecolor=colour, alpha=0.5)
         axis.set(title=name.replace("_", " "))
         axis.tick_params(axis="x", labelsize=7)
-    return save(figure, path)
 
 
 def figure1(r: Reproduction) -> list[Record]:
     """Cases of section 3 and their metrics."""
-    common.drawn(lambda: plot_cases(r.out / "figure1"))
+    r.draw("figure1", (11, 2.6), _draw_cases, shape=(1, 4), sharey=True)
     return metrics_of_cases()
 
 
 def figure2(r: Reproduction) -> list[Record]:
     """Best configurations of the sweeps."""
-    sweeps = settings.sweeps()
-    common.drawn(lambda: plot_boxes(sweeps, r.out / "figure2"))
-    return boxes(sweeps)
+    records = boxes(settings.sweeps())
+    r.draw("figure2", (11, 3.4), _draw_boxes, records, shape=(1, 3))
+    return records
 
 
 PARTS: common.Parts = {"tables": tables, "figure1": figure1, "figure2": figure2}
-
-QUICK = 1
-"""Trials of `--quick`; nothing here depends on them."""

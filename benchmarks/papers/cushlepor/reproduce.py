@@ -3,12 +3,13 @@
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from hpo_envs.benchmarks.papers import common
 from hpo_envs.benchmarks.papers.common import Reproduction
-from hpo_envs.benchmarks.plots import COLOURS, panels, save
+from hpo_envs.benchmarks.plots import COLOURS
 from hpo_envs.tables import hlepor, store
 from hpo_envs.tables.datasets.cushlepor import agreement, build, semantic, text_metrics
 from hpo_envs.tables.table import Floats, Table
@@ -27,7 +28,7 @@ SETTINGS = {
 
 
 def published(r: Reproduction) -> None:
-    """Compare the published numbers with ours, if their data are available."""
+    """Compare each published number with ours, or note the data that it needs."""
     computed = examples() | to_psqm() | to_labse() | of_systems()
     for (quantity,), p in common.expected("cushlepor").items():
         ours, needs = computed.get(quantity), p.details["needs"]
@@ -37,7 +38,7 @@ def published(r: Reproduction) -> None:
 
 
 def examples() -> dict[str, float]:
-    """Mean scores of the examples in the documentation of the released package, by name."""
+    """Return mean hLEPOR scores of the examples in the documentation of the released package, by name."""
     pairs = json.loads(Path(__file__).with_name("package_examples.json").read_text(encoding="utf-8"))
     scores = hlepor.score([p["hypothesis"] for p in pairs], [p["reference"] for p in pairs], variant="released")
     rows = {"guide": [0], "guide and army": [0, 1], "cities": [2], "cities and boom": [2, 3]}
@@ -45,7 +46,7 @@ def examples() -> dict[str, float]:
 
 
 def to_psqm() -> dict[str, float]:
-    """Return RMSEs to the pSQM labels of newstest2020 en-de, with BLEU if installed; empty without the labels."""
+    """Return RMSEs to the pSQM labels of newstest2020 en-de, also of BLEU if installed; empty without the labels."""
     if store.missing(PSQM):
         return {}
     table = store.load(PSQM)
@@ -59,13 +60,13 @@ def to_psqm() -> dict[str, float]:
 
 
 def to_labse() -> dict[str, float]:
-    """RMSEs to LaBSE's similarities of the same translations; empty without the texts and the model."""
+    """Return RMSEs to LaBSE's similarities of the same translations; empty without the texts or the model."""
     table = semantic.of_news(PSQM)
     return {} if table is None else rmses(table, "LaBSE")
 
 
 def of_systems() -> dict[str, float]:
-    """Correlation of systems' means on the rated segments of newstest2021; empty if these are not installed."""
+    """Return the correlation of systems' means on rated segments of newstest2021; empty if these are not installed."""
     if store.missing(NEWS):
         return {}
     everything = agreement.Agreement(store.load(NEWS), held_out=())
@@ -74,7 +75,7 @@ def of_systems() -> dict[str, float]:
 
 
 def rmses(table: Table, target: str) -> dict[str, float]:
-    """RMSE of hLEPOR and of the published cushLEPOR to a table's scores of a target, over all segments."""
+    """Return RMSEs of hLEPOR and of the published cushLEPOR to a table's first metric; `target`: see `SETTINGS`."""
     found = scores(table, SETTINGS[target])
     return {f"RMSE to {target} of {name}": _rmse(x, human(table)) for name, x in found.items()}
 
@@ -84,29 +85,28 @@ def _rmse(x: Floats, y: Floats) -> float:
 
 
 def human(table: Table) -> Floats:
-    """(segments,) human scores in [0, 1]; on a table of `semantic.of_news` the similarities."""
+    """Return (segments,) human scores in [0, 1]; similarities on a table of `semantic.of_news`."""
     return table.values[:, 0, 0, 0]
 
 
 def scores(table: Table, presets: Mapping[str, str]) -> dict[str, Floats]:
-    """(segments,) hLEPOR scores of all segments in the variant `released`, by the keys of `presets`."""
+    """Return (segments,) hLEPOR scores in the variant `released` with presets of weights, by the keys of `presets`."""
     basis = hlepor.Basis(build.statistics(table, "released"))
     return {name: basis.scores(hlepor.preset(preset).vector()) for name, preset in presets.items()}
 
 
 def figures(r: Reproduction) -> None:
     """Figures 6 and 7: distributions of human scores and of scores with default and published tuned weights."""
-    common.drawn(lambda: draw(store.load(TABLE), r.out / "score_distributions"))
+    r.draw("score_distributions", (8.4, 3.6), _draw_scores, store.load(TABLE), shape=(1, 2), sharey=True)
 
 
-def draw(table: Table, path: Path) -> list[Path]:
-    """Draw histograms of segment scores (score on the x axis, number of segments on the y axis); return the files."""
+def _draw_scores(axes: Any, table: Table) -> None:
+    """Draw histograms of segment scores, with numbers of segments on the y axis."""
     tuned = {"cushLEPOR(LM)": "cushlepor-lm-en-de", "cushLEPOR(pSQM)": "cushlepor-psqm-en-de"}
     found = {"human (1 - MQM/25)": human(table), **scores(table, {"hLEPOR, default": "default", **tuned})}
-    figure, (row,) = panels(1, 2, (8.4, 3.6), sharey=True)
     edges = np.linspace(0.0, 1.0, 41)
     titles = ("as figure 6: tuned on LaBSE", "as figure 7: tuned on pSQM")
-    for axis, title, one in zip(row, titles, tuned, strict=True):
+    for axis, title, one in zip(axes, titles, tuned, strict=True):
         for name, colour in zip(("human (1 - MQM/25)", "hLEPOR, default", one), COLOURS, strict=False):
             counts, _ = np.histogram(found[name], edges)
             axis.stairs(counts, edges, color=colour, label=name, linewidth=1.6)
@@ -114,11 +114,7 @@ def draw(table: Table, path: Path) -> list[Path]:
         axis.set_yscale("symlog", linthresh=10)
         axis.grid(alpha=0.3)
         axis.legend(frameon=False, fontsize=8)
-    row[0].set_ylabel("segments")
-    return save(figure, path)
+    axes[0].set_ylabel("segments")
 
 
 PARTS: common.Parts = {"published": published, "figures": figures}
-
-QUICK = 1
-"""Trials of `--quick`."""

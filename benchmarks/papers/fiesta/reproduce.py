@@ -1,12 +1,10 @@
 """Reproduction of the paper's tables and figures, with a verdict on every published number."""
 
 import math
-from pathlib import Path
 from typing import Any, Literal
 
 import gymnasium as gym
 import numpy as np
-import numpy.typing as npt
 
 from hpo_envs import agents
 from hpo_envs.agents.bandits.elimination import halving_schedule
@@ -14,11 +12,12 @@ from hpo_envs.benchmarks.papers import common
 from hpo_envs.benchmarks.papers.common import Record, Reproduction
 from hpo_envs.benchmarks.papers.fiesta import selections
 from hpo_envs.benchmarks.papers.fiesta.selections import Setting, select
-from hpo_envs.benchmarks.plots import COLOURS, panels, save
+from hpo_envs.benchmarks.plots import COLOURS
 from hpo_envs.benchmarks.runs import problem_of
 from hpo_envs.tables import store
 from hpo_envs.tables.datasets.fiesta import NER, NER_SEEDS, NER_SPLITS
 from hpo_envs.tables.frames import natural
+from hpo_envs.tables.table import Floats, Table
 
 COLUMNS = ("where", "row", "delta", "quantity", "published", "ours", "error", "runs", "verdict")
 
@@ -122,16 +121,15 @@ def figure1(r: Reproduction) -> list[Record]:
         "one split and seed": (x[1] > x[0]).mean(),
         "one seed, all splits": (x[1].mean(axis=0) > x[0].mean(axis=0)).mean(),
     }
-    common.drawn(lambda: _draw_splits(x, r.out / "figure1"))
+    r.draw("figure1", (9, 3), _draw_splits, x, shape=(1, 4), sharey=True, width_ratios=(2, 1, 1, 1))
     return [
         *(note(r, "Figure 1", row, None, "mean F1 of lstm minus cnn", float(v)) for row, v in means.items()),
         *(note(r, "Figure 1", row, None, "lstm wins, per cent", 100.0 * float(v)) for row, v in wins.items()),
     ]
 
 
-def _draw_splits(x: npt.NDArray[np.float64], path: Path) -> list[Path]:
-    """Distribution over splits and seeds (left), three single splits (right), without runs that did not converge."""
-    fig, (axes,) = panels(1, 4, (9, 3), sharey=True, width_ratios=(2, 1, 1, 1))
+def _draw_splits(axes: Any, x: Floats) -> None:
+    """Draw distributions over splits and seeds without runs that did not converge (left), three splits (right)."""
     parts = axes[0].violinplot(
         [r[r > 0.9] for r in x.reshape(2, -1)], showextrema=False, quantiles=[[0.25, 0.5, 0.75]] * 2
     )
@@ -142,16 +140,15 @@ def _draw_splits(x: npt.NDArray[np.float64], path: Path) -> list[Path]:
         for j, colour in zip(range(2), COLOURS, strict=False):
             ax.scatter(np.full(NER_SEEDS, j + 1), x[j, i], marker="_", s=400, color=colour)
         ax.set(xticks=(1, 2), xticklabels=NER, xlim=(0.4, 2.6), title=f"split {i}")
-    return save(fig, path)
 
 
 def figure2(r: Reproduction) -> None:
     """One run of TTTS."""
-    common.drawn(lambda: _draw_beliefs(r.out / "figure2", r.seed))
+    r.draw("figure2", (6, 3.5), _draw_beliefs, r.seed)
 
 
-def _draw_beliefs(path: Path, seed: int) -> list[Path]:
-    """One run of TTTS to confidence 0.99 on the five Gaussian arms: pi (areas) and fractions of evaluations (lines)."""
+def _draw_beliefs(ax: Any, seed: int) -> None:
+    """Draw a run of TTTS to confidence 0.99 on five Gaussian arms: pi (areas) and fractions of evaluations (lines)."""
     env: Any = gym.make("FIESTA-gaussian-v0", budget=None)
     agent: Any = agents.make("ttts", problem_of(env), seed, confidence=0.99)
     env.reset(seed=seed)
@@ -165,28 +162,23 @@ def _draw_beliefs(path: Path, seed: int) -> list[Path]:
         if ended:
             break
     steps = np.arange(1, len(pi) + 1)
-    fig, ((ax,),) = panels(1, 1, (6, 3.5))
     names = [f"mean {m:g}" for m in env.unwrapped.table.final("score")]
     ax.stackplot(steps, np.array(pi).T, colors=COLOURS, alpha=0.35, labels=names)
     for line, colour in zip(np.array(share).T, COLOURS, strict=False):
         ax.plot(steps, line, color=colour)
     ax.set(xlabel="evaluations", ylabel="belief (area), share of evaluations (line)", ylim=(0, 1), xlim=(1, len(pi)))
     ax.legend(fontsize="small", loc="upper left")
-    return save(fig, path)
 
 
 def figure3(r: Reproduction) -> None:
     """Scores of the eight sentiment models."""
-    common.drawn(lambda: _draw_scores(r.out / "figure3"))
+    r.draw("figure3", (7, 3.5), _draw_scores, natural(store.load("fiesta/tdsa8")))
 
 
-def _draw_scores(path: Path) -> list[Path]:
-    t = natural(store.load("fiesta/tdsa8"))
-    fig, ((ax,),) = panels(1, 1, (7, 3.5))
+def _draw_scores(ax: Any, t: Table) -> None:
     ax.violinplot(t.values[:, :, 0, 0].T, showmedians=True, showextrema=False)
     ax.set(xticks=range(1, len(t) + 1), ylabel="macro F1")
     ax.set_xticklabels(t.keys, rotation=30)
-    return save(fig, path)
 
 
 def figure4(r: Reproduction) -> list[Record]:
@@ -206,20 +198,18 @@ def figure4(r: Reproduction) -> list[Record]:
     label = "Figure 4: budget cut into floor(log2 N) parts"
     for quantity in ("correct", "mean"):
         rows.append(note(r, label, "sh", None, quantity, *found.summary()[quantity], len(found)))
-    common.drawn(lambda: _draw_budgets(points, r.out / "figure4"))
+    r.draw("figure4", (6, 3.5), _draw_budgets, points)
     return rows
 
 
-def _draw_budgets(points: dict[str, dict[int, tuple[float, float]]], path: Path) -> list[Path]:
-    """Percentage of correct selections and its standard error, by agent and budget."""
-    fig, ((ax,),) = panels(1, 1, (6, 3.5))
+def _draw_budgets(ax: Any, points: dict[str, dict[int, tuple[float, float]]]) -> None:
+    """Draw the percentage of correct selections and its standard error, by agent and budget."""
     for (agent, curve), colour, marker in zip(points.items(), COLOURS, "os", strict=False):
         values, errors = np.array([*curve.values()]).T
         ax.errorbar([*curve], values, errors, color=colour, marker=marker, label=agent, capsize=2)
     ax.set(xlabel="budget (evaluations)", ylabel="right selections (%)")
     ax.grid(alpha=0.3)
     ax.legend()
-    return save(fig, path)
 
 
 def difficulty(r: Reproduction) -> list[Record]:

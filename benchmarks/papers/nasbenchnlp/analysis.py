@@ -19,15 +19,15 @@ from hpo_envs.tables.table import Floats, Table
 
 @dataclass(frozen=True)
 class Trace:
-    """Data of one run for figure 10."""
+    """Course of one run of k evaluations, for figures 10 and 12."""
 
     hours: Floats  # (k,) simulated hours after each evaluation
-    loss: Floats  # (k,) L(t): test loss of the cell and epoch with the best validation loss by then
-    found: bool  # whether the incumbent at the end is the best cell of the table
+    loss: Floats  # (k,) L(t): test loss of the cell and epoch with the best validation loss by then; NaN without one
+    found: bool  # whether the incumbent at the end is the cell with the lowest test loss of the table
 
 
 def trace(run: Run, env: Any) -> Trace:
-    """Replay a run, in the order of its results, and read the held-out results.
+    """Replay a run, in the order of its results, on `env`, and read the held-out test losses.
 
     `env` is an unwrapped environment on the same table, with one worker and seconds as cost.
     """
@@ -43,12 +43,12 @@ def trace(run: Run, env: Any) -> Trace:
 
 
 def lowest(table: Table) -> float:
-    """L*: the lowest test loss of any run at any epoch (section 5)."""
+    """Return L*, the lowest test loss of any run at any epoch (section 5)."""
     return float(np.nanmin(best_losses(table)))
 
 
 def on_grid(traces: Sequence[Trace], grid: Floats) -> Floats:
-    """(runs, grid) L(t) at each hour; NaN before a run's first result, its last value after its end."""
+    """Return (runs, points) L(t) at each hour of a grid: NaN before a run's first result, the last after its end."""
     rows = []
     for t in traces:
         last = np.searchsorted(t.hours, grid, side="right") - 1
@@ -57,20 +57,23 @@ def on_grid(traces: Sequence[Trace], grid: Floats) -> Floats:
 
 
 def band(values: Floats) -> tuple[Floats, Floats, Floats]:
-    """Mean over runs and its 95 % confidence interval (normal), per column; NaN if a run has no value yet."""
+    """Return the mean over runs, and both ends of its normal 95 % interval, per column; NaN if a run has no value."""
     mean, half = values.mean(axis=0), 1.96 * values.std(axis=0, ddof=1) / np.sqrt(len(values))
     return mean, mean - half, mean + half
 
 
 def bootstrap_interval(values: Floats) -> tuple[float, float]:
-    """95 % percentile bootstrap interval of the mean of (n,) values."""
+    """Return the 95 % percentile bootstrap interval of the mean of (n,) values, with 2,000 resamples."""
     resampled = values[np.random.default_rng(0).integers(len(values), size=(2000, len(values)))].mean(axis=1)
     low, high = np.quantile(resampled, [0.025, 0.975])
     return float(low), float(high)
 
 
 def summary(name: str, traces: Sequence[Trace], best: float, hours: Sequence[float]) -> dict[str, Any]:
-    """One row of the table: final regret with a bootstrap interval, and the mean regret at given hours."""
+    """Return a method's row: final regret with a bootstrap interval, and mean regret in nats at given hours.
+
+    `best` is the loss of regret 0. The regret is empty at hours before the first result or after the end of all runs.
+    """
     final = np.array([t.loss[-1] for t in traces]) - best
     low, high = bootstrap_interval(final)
     row: dict[str, Any] = {"method": name, "trials": len(traces), "final regret": f"{final.mean():.4f}"}
@@ -78,18 +81,18 @@ def summary(name: str, traces: Sequence[Trace], best: float, hours: Sequence[flo
     row["best cell found"] = f"{np.mean([t.found for t in traces]):.2f}"
     row["hours"] = f"{np.mean([t.hours[-1] for t in traces]):.0f}"
     at = on_grid(traces, np.asarray(hours, dtype=float)) - best
-    ended = np.array([max(t.hours[-1] for t in traces) for _ in hours])
-    for h, values, end in zip(hours, at.T, ended, strict=True):
+    end = max(t.hours[-1] for t in traces)
+    for h, values in zip(hours, at.T, strict=True):
         known = np.isfinite(values).all() and h <= end
         row[f"at {h} h"] = f"{values.mean():.4f}" if known else ""
     return row
 
 
 def epoch_correlations(table: Table, epochs: Sequence[int] = (5, 10, 25, 50)) -> list[dict[str, Any]]:
-    """Figure 5: rank correlation of the validation loss at an epoch with the final test loss, over cells.
+    """Return rank correlations of the validation loss at some epochs with the final test loss, over cells (figure 5).
 
     Runs of one cell are averaged; cells with a run that did not reach the last epoch are left out. A row per epoch has
-    Spearman's rho with a bootstrap interval over cells, and Kendall's tau.
+    Spearman's rho with a 95 % bootstrap interval over cells, and Kendall's tau.
     """
     losses = table.values[..., [table.metric("validation_loss"), table.metric("test_loss")]]
     missing = np.isnan(losses)
@@ -114,14 +117,17 @@ def epoch_correlations(table: Table, epochs: Sequence[int] = (5, 10, 25, 50)) ->
 
 
 def ranks(table: Table, epoch: int) -> tuple[Floats, Floats]:
-    """Data of one panel of figure 5: ranks of first runs by validation loss at an epoch and by final test loss."""
+    """Return (cells,) ranks of first runs by validation loss at an epoch, and by final test loss; 1 is the lowest loss.
+
+    Cells whose first run did not reach the last epoch are left out.
+    """
     losses = table.values[..., [table.metric("validation_loss"), table.metric("test_loss")]]
     whole = ~np.isnan(losses[:, 0]).any(axis=(1, 2))
     return rankdata(losses[whole, 0, epoch - 1, 0]), rankdata(losses[whole, 0, -1, 1])
 
 
 def correlations(x: Floats, y: Floats) -> Record:
-    """Pearson's and Spearman's correlation over the n pairs without NaN, and n."""
+    """Return Pearson's (`r`) and Spearman's (`rho`) correlation over the pairs without NaN, and their number (`n`)."""
     known = ~(np.isnan(x) | np.isnan(y))
     return {
         "n": int(known.sum()),
@@ -131,14 +137,17 @@ def correlations(x: Floats, y: Floats) -> Record:
 
 
 def best_losses(table: Table) -> Floats:
-    """(rows,) lowest test loss of any run at any epoch; NaN for rows without one."""
+    """Return the (rows,) lowest test loss of any run at any epoch; NaN for rows without one."""
     losses = table.values[..., table.metric("test_loss")].reshape(len(table), -1)
     best = np.where(np.isnan(losses), np.inf, losses).min(axis=1)
     return np.where(np.isinf(best), np.nan, best)
 
 
 def ranks_of_examples(table: Table) -> list[Record]:
-    """Rank of the conventional cells by best test loss among all computations of a table of curves (figure 4b)."""
+    """Return ranks of the conventional cells by lowest test loss among the different cells of a table (figure 4b).
+
+    Loss and rank are NaN for a cell that the table lacks.
+    """
     best = pd.Series(best_losses(table)).groupby([k.split("#")[0] for k in table.keys]).min().dropna()
     records = []
     for name, cell in cells.EXAMPLES.items():
@@ -149,7 +158,7 @@ def ranks_of_examples(table: Table) -> list[Record]:
 
 
 def top_architectures(table: Table, count: int) -> list[Record]:
-    """The architectures with the lowest final test loss of any seed (Table 2's generated rows)."""
+    """Return rows of the `count` architectures with the lowest final test loss of any seed (Table 2)."""
     losses = table.values[:, :, -1, table.metric("test_loss")]
     lowest = np.where(np.isnan(losses), np.inf, losses).min(axis=1)
     mean = table.final("test_loss")
@@ -166,9 +175,9 @@ def top_architectures(table: Table, count: int) -> list[Record]:
 
 
 def edit_distances(sample: Sequence[cells.Cell], pairs: int, seed: int, seconds: float) -> Floats:
-    """(pairs,) upper bounds of the graph edit distance between random pairs of different cells (figure 7).
+    """Return (pairs,) upper bounds of the graph edit distance of random pairs from a sample of cells (figure 7).
 
-    Each is the best of networkx's approximations within `seconds`, at most the cost of replacing the whole graph.
+    Each is the best one that networkx finds within `seconds`, at most the cost of replacing the whole graph.
     """
     match, rng = nx.algorithms.isomorphism.categorical_node_match("op", None), np.random.default_rng(seed)
     found = []

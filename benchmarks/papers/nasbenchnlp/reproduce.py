@@ -6,7 +6,7 @@ similarity) and Table 3 (GLUE), which need the weights of the models (linked in 
 
 import dataclasses
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import gymnasium as gym
@@ -28,13 +28,13 @@ EPOCHS = (5, 10, 25, 50)
 
 
 def load(name: str) -> Table:
-    """A table with its rows in upstream's order, which determines what the seeds of splits and samples draw."""
+    """Load a table with its rows in upstream's order, on which the random splits and samples depend."""
     return natural(store.load(name))
 
 
 @functools.cache
 def embedded(dataset: str) -> Table:
-    """A table of curves with 50 additional graph2vec features of its cells, each scaled by its range."""
+    """Load the curves of `wikitext2` or `ptb` with 50 more features: graph2vec, each scaled to [0, 1]; cached."""
     table = load(f"nasbenchnlp/{dataset}")
     x = graph2vec.embed([Cell.from_text(key.split("#")[0]) for key in table.keys], 50, 0)
     features = np.hstack([table.features, (x - x.min(axis=0)) / np.ptp(x, axis=0)])
@@ -45,12 +45,16 @@ def embedded(dataset: str) -> Table:
 
 def figure2(r: Reproduction) -> list[Record]:
     """The conventional cells."""
-    common.drawn(lambda: figures.plot_cells(cells.EXAMPLES, r.out / "figure2"))
+    _draw_cells(r, "figure2", cells.EXAMPLES)
     vocabulary = cells.VOCABULARY["ptb"]
     return [
         {"cell": name, "nodes": len(c.nodes), "parameters": f"{cells.parameters(c, vocabulary) / 1e6:.2f}M"}
         for name, c in cells.EXAMPLES.items()
     ]
+
+
+def _draw_cells(r: Reproduction, name: str, named: Mapping[str, Cell]) -> None:
+    r.draw(name, (4.5 * len(named), 6.5), figures.plot_cells, named, shape=(1, len(named)))
 
 
 def figure4(r: Reproduction) -> list[Record]:
@@ -62,7 +66,7 @@ def figure4(r: Reproduction) -> list[Record]:
     index = {name: i for i, name in enumerate(np.array(table.keys)[known])}
     marked = {name: index[k] for name, c in cells.EXAMPLES.items() if (k := cells.key(c)) in index}
     shown = size[known], hours[known], np.exp(best[known])
-    common.drawn(lambda: figures.plot_metrics(*shown, marked, r.out / "figure4"))
+    r.draw("figure4", (9, 3.6), figures.plot_metrics, *shown, marked, shape=(1, 2))
     return [
         {"what": "parameters and best test loss", **analysis.correlations(size, best)},
         {"what": "hours and best test loss", **analysis.correlations(hours, best)},
@@ -75,7 +79,7 @@ def figure6(r: Reproduction) -> list[Record]:
     """Final losses of the recipes trained on both data sets."""
     x, y = paired_losses(load(numbers.WIKITEXT2), load(numbers.FINAL))
     labels = ("PTB, final test log perplexity", "WikiText-2, final test log perplexity")
-    common.drawn(lambda: figures.plot_pairs(y, x, labels, r.out / "figure6"))
+    r.draw("figure6", (4.5, 3.6), figures.plot_pairs, y, x, labels)
     return [{"what": "PTB and WikiText-2", **analysis.correlations(x, y)}]
 
 
@@ -83,8 +87,7 @@ def figure7(r: Reproduction) -> list[Record]:
     """Upper bounds of edit distances between trained cells."""
     sample = [Cell.from_text(k) for k in dict.fromkeys(k.split("#")[0] for k in load(numbers.WIKITEXT2).keys)]
     found = analysis.edit_distances(sample, r.trials or settings.PAIRS, r.seed, settings.SECONDS)
-    label = "upper bound of the graph edit distance"
-    common.drawn(lambda: figures.plot_histogram(found, label, r.out / "figure7"))
+    r.draw("figure7", (4.5, 3.6), figures.plot_histogram, found, "upper bound of the graph edit distance")
     quantiles = {f"q{q}": float(np.quantile(found, q / 100)) for q in (5, 25, 50, 75, 95)}
     return [{"what": "edit distance", "pairs": len(found), "mean": round(float(found.mean()), 1), **quantiles}]
 
@@ -96,7 +99,7 @@ def figure8(r: Reproduction) -> list[Record]:
     known = ~np.isnan(loss)
     scores, true, predicted = numbers.r2_of_loss(table.features[known], loss[known], 1, r.seed)
     labels = ("true", "predicted final test log perplexity")
-    common.drawn(lambda: figures.plot_pairs(true, predicted, labels, r.out / "figure8"))
+    r.draw("figure8", (4.5, 3.6), figures.plot_pairs, true, predicted, labels)
     return [{"what": "R2 of the half shown", "n": len(true), "value": round(float(scores[0]), 3)}]
 
 
@@ -114,24 +117,29 @@ def figure11(r: Reproduction) -> list[Record]:
     """The two best generated cells with released recipes: those of WikiText-2."""
     table = load(numbers.WIKITEXT2)
     best = analysis.best_losses(table)
-    conventional = {cells.key(c) for c in cells.EXAMPLES.values()}
-    records: list[Record] = []
-    named: dict[str, Cell] = {}
-    for row in np.argsort(np.where(np.isnan(best), np.inf, best), kind="stable"):
-        k = table.keys[row].split("#")[0]
-        if k not in conventional and k not in [record["key"] for record in records]:
-            named[f"#{len(named) + 1}"] = Cell.from_text(k)
-            size = cells.parameters(Cell.from_text(k), cells.VOCABULARY["ptb"])
-            record = {"what": f"#{len(named)}", "key": k, "test_perplexity": round(float(np.exp(best[row])), 1)}
-            records.append(record | {"parameters_on_ptb": f"{size / 1e6:.1f}M"})
-        if len(records) == 2:
-            break
-    common.drawn(lambda: figures.plot_cells(named, r.out / "figure11"))
-    return records
+    lowest = {cells.key(c): np.nan for c in cells.EXAMPLES.values()}
+    for row in np.argsort(best, kind="stable"):
+        lowest.setdefault(table.keys[row].split("#")[0], best[row])
+    chosen = [*lowest.items()][len(cells.EXAMPLES) :][:2]
+    named = {f"#{i}": Cell.from_text(key) for i, (key, _) in enumerate(chosen, start=1)}
+    _draw_cells(r, "figure11", named)
+    sizes = [cells.parameters(cell, cells.VOCABULARY["ptb"]) / 1e6 for cell in named.values()]
+    return [
+        {
+            "what": name,
+            "key": key,
+            "test_perplexity": round(float(np.exp(loss)), 1),
+            "parameters_on_ptb": f"{size:.1f}M",
+        }
+        for name, (key, loss), size in zip(named, chosen, sizes, strict=True)
+    ]
 
 
 def run_method(method: settings.Method, preset: str, seeds: Sequence[int], dataset: str) -> list[runs.Run]:
-    """Run all trials of a method; return the runs."""
+    """Run a method of a preset (name in `settings.PRESETS`) once per seed on `wikitext2` or `ptb`; return the runs.
+
+    Random search ends once it has trained every cell.
+    """
     trained = method.hyperparameters.get("features") == settings.GRAPH
     table = embedded(dataset) if trained else load(f"nasbenchnlp/{dataset}")
     env = {"table": table, "shuffle": False, "variant": settings.VARIANT[preset], **method.env}
@@ -149,37 +157,36 @@ def run_method(method: settings.Method, preset: str, seeds: Sequence[int], datas
 
 
 def _all_seen(seen: set[int], count: int, action: Any, reward: float) -> bool:
-    """Add a cell to `seen`; return whether all were trained: further steps of random search have no cost or effect."""
+    """Add a cell to `seen`; return whether all `count` cells were trained, so that further steps have no effect."""
     seen.add(int(action[0]))
     return len(seen) == count
 
 
 def compare(r: Reproduction, preset: str, dataset: str = "wikitext2") -> list[Record]:
-    """Figures 10 and 12 of a preset (name in `settings.PRESETS`) on `wikitext2` or `ptb`: one row per method.
+    """Draw figures 10 and 12 of a preset (name in `settings.PRESETS`) on `wikitext2` or `ptb`; return a row per method.
 
-    Methods whose package is missing are left out.
+    A method whose package is missing is left out with a message.
     """
-    spec, seeds = f"NASBenchNLP-{dataset}-v0", list(r.seeds(settings.TRIALS))
-    natural_table, variant = load(f"nasbenchnlp/{dataset}"), settings.VARIANT[preset]
-    replay: Any = gym.make(spec, table=natural_table, budget=None, variant=variant).unwrapped
-    best = analysis.lowest(replay.table)
+    seeds, table = list(r.seeds(settings.TRIALS)), load(f"nasbenchnlp/{dataset}")
+    given: dict[str, Any] = {"table": table, "budget": None, "variant": settings.VARIANT[preset]}
+    replay: Any = gym.make(f"NASBenchNLP-{dataset}-v0", **given).unwrapped
+    best = analysis.lowest(table)
     methods = [m for m in settings.PRESETS[preset] if AGENTS[m.agent].installed]
     for m in settings.PRESETS[preset]:
         if m not in methods:
             print(f'{m.name} is left out: {m.agent} needs pip install "hpo_envs[optuna]"')
-    name = f"{dataset}-{preset}"
     todo = [(m, preset, seeds, dataset) for m in methods]
     played = r.map(run_method, todo, f"figure 10, {preset}", "method")
     traces = {m.name: [analysis.trace(run, replay) for run in runs] for m, runs in zip(methods, played, strict=True)}
     rows = [analysis.summary(m.name, traces[m.name], best, settings.HOURS) for m in methods]
     title = f"{dataset}, {preset} settings, {len(seeds)} trials"
-    drawn = {"figure10": figures.plot_regret, "figure12": figures.plot_final}
-    common.drawn(lambda: [p for k, plot in drawn.items() for p in plot(traces, best, title, r.out / f"{k}-{name}")])
+    for figure, plot in (("figure10", figures.plot_regret), ("figure12", figures.plot_final)):
+        r.draw(f"{figure}-{dataset}-{preset}", (7, 4.4), plot, traces, best, title)
     return [{"dataset": dataset, "preset": preset, **row} for row in rows]
 
 
 def _datasets() -> list[str]:
-    """Return the data sets of the figures: WikiText-2 and, if its full logs are fetched (else a message), PTB."""
+    """Return the data sets of the figures: `wikitext2` and, if its full logs are installed (else a message), `ptb`."""
     if not store.missing("nasbenchnlp/ptb"):
         return ["wikitext2", "ptb"]
     print("PTB is left out: its curves need the full logs, `hpo-envs fetch nasbenchnlp-ptb-logs`")
@@ -191,7 +198,8 @@ def figure5(r: Reproduction) -> list[Record]:
     rows = []
     for dataset in _datasets():
         table = store.load(f"nasbenchnlp/{dataset}")
-        common.drawn(functools.partial(figures.plot_ranks, table, EPOCHS, r.out / f"figure5-{dataset}"))
+        size, shape = (3 * len(EPOCHS), 3), (1, len(EPOCHS))
+        r.draw(f"figure5-{dataset}", size, figures.plot_ranks, table, EPOCHS, shape=shape, sharey=True)
         rows += [{"dataset": dataset, **row} for row in analysis.epoch_correlations(table, EPOCHS)]
     return rows
 
@@ -204,6 +212,3 @@ def figure10(r: Reproduction) -> list[Record]:
 PARTS: common.Parts = {"numbers": numbers.compare} | {
     part.__name__: part for part in (table2, figure2, figure4, figure6, figure7, figure8, figure11, figure5, figure10)
 }
-
-QUICK = 1
-"""Trials of `--quick`."""

@@ -15,12 +15,12 @@ ENOUGH = 10
 """Number of trials from which on our standard deviation is used; with fewer, the published one."""
 
 Key = tuple[int, str, str, str]
-"""(table, pair, method, score)."""
+"""Table, pair, method, and score or other quantity."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One number of Table 3 or 4, ours and the published one."""
+    """A number of Table 3 or 4, ours and the published one."""
 
     table: int
     pair: str
@@ -28,14 +28,15 @@ class Entry:
     score: str  # column of the table
     mean: float  # ours
     std: float  # population standard deviation over our trials
-    trials: int  # number of ours
-    published: common.Published | None  # mean, with its deviation; None if the text of the table lacks the cell
+    trials: int  # number of our trials
+    published: common.Published | None  # mean, with `std` in its details; None if the paper's text lacks the cell
 
     @property
     def z(self) -> float | None:
-        """Difference in combined standard errors, beyond half a unit of rounding in print; None if not published.
+        """Difference (ours minus published) in standard errors, beyond half a unit of the last printed digit.
 
-        The combined standard error is sqrt(published_std^2 / 100 + std^2 / trials); see `ENOUGH`.
+        The combined standard error is sqrt(published_std^2 / 100 + std^2 / trials), where `std` is the published one
+        below `ENOUGH` trials. None if nothing is published.
         """
         if self.published is None:
             return None
@@ -55,21 +56,24 @@ class Entry:
 
 
 def expected() -> dict[Key, common.Published]:
-    """Published mean of every entry in the text of the paper; details have its standard deviation."""
+    """Return the published entries of Tables 1 and 2 (without a method), and the means of Tables 3 and 4.
+
+    The `std` in the details of a mean is its standard deviation, as text.
+    """
     return {(int(t), pair, method, score): p for (t, pair, method, score), p in common.expected("nmthpo").items()}
 
 
 def entries(values: Mapping[Key, Sequence[float]]) -> list[Entry]:
-    """One entry for each of `values`, the scores of all trials."""
+    """Return an entry for each of `values`, the scores of all trials."""
     published = expected()
     return [Entry(*k, float(np.mean(v)), float(np.std(v)), len(v), published.get(k)) for k, v in values.items()]
 
 
 def claims(entries: Sequence[Entry], rows: Mapping[str, int]) -> list[common.Record]:
-    """The qualitative claims of sections 6.1.2 (Table 3) and 6.2.2 (Table 4) on the tables in `entries`.
+    """Return the qualitative claims of sections 6.1.2 (Table 3) and 6.2.2 (Table 4) about the tables in `entries`.
 
-    `rows` are numbers of configurations by pair. A record has the `claim`, whether our numbers support it (`verdict`, a
-    `common.Claim`), and these numbers (`evidence`).
+    `rows` are numbers of configurations by pair. A record has the `claim`, the `verdict` of our numbers (`holds` or
+    `fails`), and these numbers (`evidence`).
     """
     mean = {(e.table, e.pair, e.method, e.score): e.mean for e in entries}
     tables = {e.table for e in entries}

@@ -1,7 +1,6 @@
-"""Figures 1, 4, 5, 6 and 7 of Zhang and Duh 2020."""
+"""Figures 1, 4, 5, 6 and 7 of Zhang and Duh 2020, and the numbers behind figures 4 and 5."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,9 +11,10 @@ from hpo_envs.agents import Agent, Problem
 from hpo_envs.agents.models.pareto import pareto_front
 from hpo_envs.benchmarks import runs
 from hpo_envs.benchmarks.analysis import forest_importance
+from hpo_envs.benchmarks.papers.common import Record, Reproduction
 from hpo_envs.benchmarks.papers.nmthpo import settings
-from hpo_envs.benchmarks.plots import COLOURS, panels, save
-from hpo_envs.benchmarks.plots.configurations import bars
+from hpo_envs.benchmarks.plots import COLOURS
+from hpo_envs.benchmarks.plots.configurations import importance, interactions
 from hpo_envs.tables.datasets.nmthpo import PAIRS
 from hpo_envs.tables.table import Floats, Table
 
@@ -22,21 +22,24 @@ FIGURE6 = ("RS", "BO_EI_M", "GB_EI_M", "GB_EIF_M")
 """Methods whose course is drawn; the paper's caption does not list its own choice."""
 
 
-def draw(out: Path, seeds: list[int]) -> list[Path]:
-    """Draw every figure with matplotlib, and print the numbers behind figures 4 and 5; return the files."""
+def _draw(r: Reproduction, name: str, rows: int, columns: int, plot: Any, *data: Any) -> None:
+    r.draw(name, (4.2 * columns, 3.4 * rows), plot, *data, shape=(rows, columns))
+
+
+def figure1(r: Reproduction) -> None:
+    """Histograms of BLEU; decoding time against BLEU, and the Pareto front."""
     tables = {pair: settings.table_of(pair) for pair in PAIRS}
-    return [
-        *_pareto(tables, out / "figure1"),
-        *_correlations(tables, out / "figure4"),
-        *_importance(tables, out / "figure5"),
-        *_course(tables["jaen"], seeds, out / "figure6"),
-        *_evolution(tables["ruen"], seeds[0], out / "figure7"),
-    ]
+    _draw(r, "figure1_histogram", 2, 3, _histograms, tables)
+    _draw(r, "figure1", 2, 3, _fronts, tables)
 
 
-def _pareto(tables: Mapping[str, Table], path: Path) -> list[Path]:
-    """Figure 1: decoding time against BLEU, and the Pareto front."""
-    figure, axes = _grid(2, 3)
+def _histograms(axes: Any, tables: Mapping[str, Table]) -> None:
+    for axis, (pair, table) in zip(axes, tables.items(), strict=True):
+        axis.hist(table.final("bleu"), bins=30, color=COLOURS[0])
+        axis.set(title=PAIRS[pair], xlabel="BLEU", ylabel="systems")
+
+
+def _fronts(axes: Any, tables: Mapping[str, Table]) -> None:
     for axis, (pair, table) in zip(axes, tables.items(), strict=True):
         bleu, seconds = table.final("bleu"), table.final("decoding_seconds")
         front = pareto_front(np.column_stack([bleu, -seconds]))
@@ -45,11 +48,13 @@ def _pareto(tables: Mapping[str, Table], path: Path) -> list[Path]:
         axis.plot(bleu[order], seconds[order], "o-", ms=4, color=COLOURS[1], label=f"Pareto front ({len(order)})")
         axis.set(title=PAIRS[pair], xlabel="BLEU", ylabel="decoding time (s)")
         axis.legend(fontsize=7)
-    return save(figure, path)
 
 
 def common_configurations(tables: Mapping[str, Table]) -> dict[str, list[int]]:
-    """Aligned rows of the configurations common to all pairs; 30k and 32k BPE symbols count as equal (note 8)."""
+    """Return the rows, by pair and in one order, of the configurations that all pairs have in common.
+
+    30k and 32k BPE symbols count as equal (note 8).
+    """
 
     def key(config: Floats) -> tuple[float, ...]:
         return (30000.0 if config[0] in (30000.0, 32000.0) else config[0], *config[1:].tolist())
@@ -61,26 +66,26 @@ def common_configurations(tables: Mapping[str, Table]) -> dict[str, list[int]]:
 
 
 def correlations(tables: Mapping[str, Table]) -> Floats:
-    """(pairs, pairs) Spearman correlation of BLEU over the common configurations (figure 4)."""
+    """Return the (pairs, pairs) Spearman correlation of BLEU over the common configurations."""
     rows = common_configurations(tables)
     values = np.column_stack([tables[pair].final("bleu")[rows[pair]] for pair in tables])
     return np.asarray(spearmanr(values).statistic, dtype=np.float64)
 
 
-def _correlations(tables: Mapping[str, Table], path: Path) -> list[Path]:
-    rho = correlations(tables)
-    names = [PAIRS[p] for p in tables]
-    print(f"\nFigure 4: Spearman correlation of {len(common_configurations(tables)['zhen'])} common configurations")
-    print("       " + " ".join(f"{n:>6}" for n in names))
-    for name, row in zip(names, rho, strict=True):
-        print(f"{name:6} " + " ".join(f"{v:6.3f}" for v in row))
-    figure, axes = _grid(1, 1)
-    image = axes[0].imshow(rho, vmin=-1, vmax=1, cmap="cividis")
-    axes[0].set(xticks=range(len(names)), yticks=range(len(names)), xticklabels=names, yticklabels=names)
+def figure4(r: Reproduction) -> list[Record]:
+    """Spearman correlation of BLEU on two pairs, over the configurations common to all."""
+    rho, names = correlations({pair: settings.table_of(pair) for pair in PAIRS}), [*PAIRS.values()]
+    _draw(r, "figure4", 1, 1, _matrix, rho, names)
+    shown = [[f"{v:.3f}" for v in row] for row in rho]
+    return [{"pair": name, **dict(zip(names, row, strict=True))} for name, row in zip(names, shown, strict=True)]
+
+
+def _matrix(axis: Any, rho: Floats, names: list[str]) -> None:
+    image = axis.imshow(rho, vmin=-1, vmax=1, cmap="cividis")
+    axis.set(xticks=range(len(names)), yticks=range(len(names)), xticklabels=names, yticklabels=names)
     for i, j in np.ndindex(rho.shape):
-        axes[0].text(j, i, f"{rho[i, j]:.2f}", ha="center", va="center", color="white" if rho[i, j] < 0.5 else "black")
-    figure.colorbar(image)
-    return save(figure, path)
+        axis.text(j, i, f"{rho[i, j]:.2f}", ha="center", va="center", color="white" if rho[i, j] < 0.5 else "black")
+    axis.figure.colorbar(image)
 
 
 FIGURE5 = (("enja", 0.99, "en-ja, top 1 %"), ("enja", 0.0, "en-ja, all"), ("swen", 0.0, "sw-en, all"),
@@ -88,21 +93,26 @@ FIGURE5 = (("enja", 0.99, "en-ja, top 1 %"), ("enja", 0.0, "en-ja, all"), ("swen
 """Panels: pair, cutoff as a quantile of BLEU, title. The paper has the first three; its sw-en is like our last."""
 
 
-def _importance(tables: Mapping[str, Table], path: Path) -> list[Path]:
-    """Figure 5: hyperparameters (top) and the eight most important pairs (bottom), by a random forest."""
-    figure, axes = _grid(2, len(FIGURE5))
-    print("\nFigure 5: share of the variance of BLEU, random forest")
-    for j, (pair, quantile, title) in enumerate(FIGURE5):
-        configs, bleu, space = forest_importance.of_table(tables[pair], "bleu")
+def figure5(r: Reproduction) -> list[Record]:
+    """Fractions of the variance of BLEU that hyperparameters and pairs of them explain, by a random forest."""
+    found = {}
+    for pair, quantile, title in FIGURE5:
+        configs, bleu, space = forest_importance.of_table(settings.table_of(pair), "bleu")
         cutoff = float(np.quantile(bleu, quantile)) if quantile else None
-        found = forest_importance.importance(configs, bleu, space, cutoff=cutoff)
-        order = np.argsort(-found.main, kind="stable")
-        print(f"  {title}: " + ", ".join(f"{found.names[i]} {found.main[i]:.3f}" for i in order))
-        bars(axes[j], [found.names[i] for i in order], found.main[order].tolist(), title)
-        pairs = found.ranked_pairs()[:8]
-        print("    pairs: " + ", ".join(f"{a} x {b} {share:.3f}" for a, b, share in pairs[:3]))
-        bars(axes[len(FIGURE5) + j], [f"{a} x {b}" for a, b, _ in pairs], [s for _, _, s in pairs], "interactions")
-    return save(figure, path)
+        found[title] = forest_importance.importance(configs, bleu, space, cutoff=cutoff)
+    _draw(r, "figure5", 2, len(found), _importance, found)
+    rows = []
+    for title, f in found.items():
+        pairs = ", ".join(f"{a} x {b} {share:.3f}" for a, b, share in f.ranked_pairs()[:3])
+        rows.append({"panel": title, **{n: f"{x:.3f}" for n, x in zip(f.names, f.main, strict=True)}, "pairs": pairs})
+    return rows
+
+
+def _importance(axes: Any, found: Mapping[str, forest_importance.ForestImportance]) -> None:
+    """Draw the importance of hyperparameters (top) and of the eight most important pairs (bottom)."""
+    for (title, f), top, bottom in zip(found.items(), axes[: len(found)], axes[len(found) :], strict=True):
+        importance(f, top).set_title(title)
+        interactions(f, bottom)
 
 
 class _Watched(Agent):
@@ -116,19 +126,19 @@ class _Watched(Agent):
     def ask(self) -> Any:
         return self.inner.ask()
 
+    def recommend(self) -> Any:
+        return self.inner.recommend()
+
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
         self.inner.tell(action, reward, info)
         if hasattr(self.inner, "predict"):
             self.errors.append(float(np.mean(np.square(self.inner.predict()[0] - self.truth))))
 
-    def recommend(self) -> Any:
-        return self.inner.recommend()
-
 
 def course(table: Table, pair: str, agent: str, seeds: list[int], budget: int) -> tuple[Floats, Floats]:
-    """Best BLEU so far and mean squared error of the surrogate over all candidates, (trials, budget) each (figure 6).
+    """Return best BLEU so far and mean squared error of the surrogate over all candidates, (trials, budget) each.
 
-    The error array has no columns for agents without a model.
+    The array of errors has no columns for agents without a model.
     """
     watched: list[_Watched] = []
 
@@ -141,12 +151,15 @@ def course(table: Table, pair: str, agent: str, seeds: list[int], budget: int) -
     return best, np.array([w.errors for w in watched])
 
 
-def _course(table: Table, seeds: list[int], path: Path) -> list[Path]:
-    figure, axes = _grid(1, 2)
-    budget = 100
-    steps = np.arange(1, budget + 1)
+def figure6(r: Reproduction) -> None:
+    """Best BLEU and error of the surrogate on ja-en."""
+    _draw(r, "figure6", 1, 2, _course, settings.table_of("jaen"), list(r.seeds(settings.TRIALS)))
+
+
+def _course(axes: Any, table: Table, seeds: list[int]) -> None:
+    steps = np.arange(1, 101)
     for colour, method in zip(COLOURS, FIGURE6, strict=False):
-        best, errors = course(table, "jaen", settings.SINGLE[method], seeds, budget)
+        best, errors = course(table, "jaen", settings.SINGLE[method], seeds, len(steps))
         for axis, values in zip(axes, (best, errors), strict=True):
             if values.size:
                 low, middle, high = np.quantile(values, [0.25, 0.5, 0.75], axis=0)
@@ -156,12 +169,14 @@ def _course(table: Table, seeds: list[int], path: Path) -> list[Path]:
     axes[1].set(xlabel="evaluations", ylabel="mean squared error of the surrogate", yscale="log")
     axes[0].legend()
     axes[1].legend()
-    return save(figure, path)
 
 
-def _evolution(table: Table, seed: int, path: Path) -> list[Path]:
-    """Figure 7: the fronts of BO_M and GB_M on ru-en after 3, 10, 20 and 50 evaluations."""
-    figure, axes = _grid(1, 2)
+def figure7(r: Reproduction) -> None:
+    """Fronts of BO_M and GB_M on ru-en after 3, 10, 20 and 50 evaluations."""
+    _draw(r, "figure7", 1, 2, _evolution, settings.table_of("ruen"), r.seed)
+
+
+def _evolution(axes: Any, table: Table, seed: int) -> None:
     truth, kwargs = settings.front_rewards(table), {"table": table, "shuffle": False}
     for axis, method in zip(axes, ("BO_M", "GB_M"), strict=True):
         r = runs.run(settings.MULTI[method], "NMTHPO-ruen-mo-v0", [seed], budget=50, env_kwargs=kwargs)[0]
@@ -172,9 +187,3 @@ def _evolution(table: Table, seed: int, path: Path) -> list[Path]:
         axis.scatter(truth[:, 0], -truth[:, 1], marker="*", s=90, color="gold", edgecolor="black", label="Pareto set")
         axis.set(title=f"{method}, ru-en", xlabel="BLEU", ylabel="decoding time (s)")
         axis.legend(fontsize=7)
-    return save(figure, path)
-
-
-def _grid(rows: int, columns: int) -> tuple[Any, list[Any]]:
-    figure, axes = panels(rows, columns, (4.2 * columns, 3.4 * rows))
-    return figure, list(axes.ravel())

@@ -1,6 +1,8 @@
-"""`hpo-envs reproduce nmthpo`: Tables 1 to 4, the claims of section 6, figures, and the AutoML-2022 competition."""
+"""`hpo-envs reproduce nmthpo`: Tables 1 to 4, the claims of section 6, figures, and the AutoML-2022 competition.
 
-from pathlib import Path
+Figure 8 (retraining with other seeds) is not included: those runs are not in the published data.
+"""
+
 from typing import Any
 
 import numpy as np
@@ -11,27 +13,9 @@ from hpo_envs.benchmarks.comparison import targets
 from hpo_envs.benchmarks.papers import common
 from hpo_envs.benchmarks.papers.common import Record, Reproduction
 from hpo_envs.benchmarks.papers.nmthpo import analysis, figures, settings
-from hpo_envs.benchmarks.plots import COLOURS, panels, save
 from hpo_envs.tables import store
 from hpo_envs.tables.datasets.nmthpo import PAIRS
 from hpo_envs.tables.table import Table
-
-TABLE_1 = {
-    **dict.fromkeys(("zhen", "ruen", "jaen", "enja"), "10, 30, 50; 2, 4; 256, 512, 1024; 1024, 2048; 8, 16; 3, 6, 10"),
-    "swen": "1, 2, 4, 8, 16, 32; 1, 2, 4, 6; 256, 512, 1024; 1024, 2048; 8, 16; 3, 6, 10",
-    "soen": "1, 2, 4, 8, 16, 32; 1, 2, 4; 256, 512, 1024; 1024, 2048; 8, 16; 3, 6, 10",
-}
-"""Printed columns: BPE symbols in thousands, layers, embedding, hidden units, heads, learning rate in 1e-4."""
-
-TABLE_2 = {
-    "zhen": (118, 14.66, "30k; 4; 512; 1024; 16; 3e-4"),
-    "ruen": (176, 20.23, "10k; 4; 256; 2048; 8; 3e-4"),
-    "jaen": (150, 16.41, "30k; 4; 512; 2048; 8; 3e-4"),
-    "enja": (168, 20.74, "10k; 4; 1024; 2048; 8; 3e-4"),
-    "swen": (767, 26.09, "1k; 2; 256; 1024; 8; 6e-4"),
-    "soen": (604, 11.23, "8k; 2; 512; 1024; 8; 3e-4"),
-}
-"""Printed columns: number of models, best BLEU, its configuration."""
 
 LOST = "Missing from the text of the paper at hand; the journal has it, doi:10.1162/tacl_a_00322."
 """Note on 27 cells of Table 3: GB_EI_R, GB_EIF_M and GB_EIF_R on en-ja, sw-en and so-en."""
@@ -40,13 +24,13 @@ _UNITS = (1e3, 1.0, 1.0, 1.0, 1.0, 1e-4)
 
 
 def space(table: Table) -> str:
-    """The line of Table 1: the values of each hyperparameter in the table."""
+    """Return the line of Table 1: the values of each hyperparameter in the table."""
     columns = [np.unique(c / unit) for c, unit in zip(table.configs.T, _UNITS, strict=True)]
     return "; ".join(", ".join(f"{v:.6g}" for v in values) for values in columns)
 
 
 def best(table: Table) -> tuple[int, float, list[str]]:
-    """The line of Table 2: number of models, best BLEU, and every configuration that has it."""
+    """Return the line of Table 2: number of models, best BLEU, and every configuration that has it."""
     bleu = table.final("bleu")
     rows = table.configs[bleu == bleu.max()] / _UNITS
     texts = [f"{c[0]:g}k; " + "; ".join(f"{v:g}" for v in c[1:5]) + f"; {c[5]:.6g}e-4" for c in rows]
@@ -54,38 +38,29 @@ def best(table: Table) -> tuple[int, float, list[str]]:
 
 
 def compare(pair: str, table: Table) -> list[tuple[str, str, str, str]]:
-    """Tables 1 and 2 of a pair: where, quantity, published and our value."""
-    models, bleu, configs = TABLE_2[pair]
-    n, top, found = best(table)
-    return [
-        ("Table 1", "values", TABLE_1[pair], space(table)),
-        ("Table 2", "models", str(models), str(n)),
-        ("Table 2", "best BLEU", f"{bleu:.2f}", f"{top:.2f}"),
-        ("Table 2", "configuration", configs, configs if configs in found else found[0]),
-    ]
+    """Return the entries of a pair in Tables 1 and 2: where, quantity, published and our value.
 
-
-def _histograms(tables: dict[str, Table], path: Path) -> list[Path]:
-    """Figure 1, left: histograms of BLEU."""
-    figure, axes = panels(2, 3, (12.6, 6.8))
-    for axis, (pair, table) in zip(axes.ravel(), tables.items(), strict=True):
-        axis.hist(table.final("bleu"), bins=30, color=COLOURS[0])
-        axis.set(title=PAIRS[pair], xlabel="BLEU", ylabel="systems")
-    return save(figure, path)
+    Table 1 has values by column (BPE symbols in thousands, layers, embedding, hidden units, heads, learning rate in
+    1e-4), Table 2 the number of models, the best BLEU and its configuration.
+    """
+    printed = {(n, quantity): p.text for (n, of, _, quantity), p in analysis.expected().items() if n < 3 and of == pair}
+    n, top, configs = best(table)
+    best_of = printed[2, "configuration"]
+    ours = {"values": space(table), "models": str(n), "best BLEU": f"{top:.2f}"}
+    ours["configuration"] = best_of if best_of in configs else configs[0]
+    return [(f"Table {n}", quantity, text, ours[quantity]) for (n, quantity), text in printed.items()]
 
 
 def tables(r: Reproduction) -> None:
-    """Tables 1 and 2 and the left half of figure 1, computed from the tables."""
-    by_pair = {pair: store.load(f"nmthpo/{pair}") for pair in PAIRS}
-    for pair, table in by_pair.items():
-        for where, quantity, published, ours in compare(pair, table):
+    """Tables 1 and 2."""
+    for pair in PAIRS:
+        for where, quantity, published, ours in compare(pair, store.load(f"nmthpo/{pair}")):
             verdict: common.Verdict = "agrees" if published == ours else "differs"
             r.compare_published(where, f"{pair} {quantity}", published, ours, verdict)
-    common.drawn(lambda: _histograms(by_pair, r.out / "figure1_histogram"))
 
 
 def _table(number: int, r: Reproduction) -> list[Record]:
-    """Table 3 or 4; the claims of section 6 on it are printed, and written as `claims3.csv` or `claims4.csv`."""
+    """Return the rows of Table 3 or 4; print the claims of section 6 on it, and write them as `claims{number}.csv`."""
     entries = analysis.entries(settings.scores(r, settings.tasks(number), f"table {number}"))
     for e in entries:
         published = "" if e.published is None else f"{e.published.value:g} ± {float(e.published.details['std']):g}"
@@ -153,24 +128,18 @@ UNSEEN_SEEDS = 20
 
 
 def _regret(env_id: str, agent: str, more: dict[str, Any], seeds: list[int]) -> tuple[float, float]:
-    """Mean and final normalised regret over runs."""
+    """Return the mean and the final normalised regret, averaged over runs."""
     curves = np.array([regret.after(run) for run in runs.run(agent, env_id, seeds, **more)])
     return float(curves.mean()), float(curves[:, -1].mean())
 
 
 def record(e: analysis.Entry) -> Record:
-    """An entry as a row of `table3.csv` or `table4.csv`."""
+    """Return an entry as a row of `table3.csv` or `table4.csv`."""
     found = {name: getattr(e, name) for name in ("table", "pair", "method", "score")}
     found |= {"mean": f"{e.mean:.4f}", "std": f"{e.std:.4f}", "trials": e.trials}
     found |= {"published": e.published and e.published.value}
     found |= {"published_std": e.published and float(e.published.details["std"])}
     return found | {"z": "" if e.z is None else f"{e.z:.2f}", "verdict": e.verdict}
-
-
-def draw(r: Reproduction) -> None:
-    """Figures 1 and 4 to 7."""
-    common.drawn(lambda: figures.draw(r.out, list(r.seeds(settings.TRIALS))))
-    print("Figure 8 (retraining with other seeds) is not here: those runs are not in the published data.")
 
 
 PUBLIC = ("soen", "swen")
@@ -184,7 +153,7 @@ LEARNING = ("tst-tpe", "warm-gp", "stacked-gp")
 
 
 def _found(method: str, pair: str, seeds: list[int]) -> list[float]:
-    """Number of Pareto points that each run of a method finds."""
+    """Return the number of Pareto points that each run of a method finds in `LOOKUPS` evaluations of a pair."""
     kwargs = {"table": settings.table_of(pair), "shuffle": False}
     transfer = "family" if method in LEARNING else None
     env_id = f"NMTHPO-{pair}-mo-v0"
@@ -211,7 +180,9 @@ def automl2022(r: Reproduction) -> list[Record]:
     return rows
 
 
-PARTS: common.Parts = {"tables": tables, "table3": table3, "table4": table4, "figures": draw}
+_FIGURES = (figures.figure1, figures.figure4, figures.figure5, figures.figure6, figures.figure7)
+
+PARTS: common.Parts = {part.__name__: part for part in (tables, table3, table4, *_FIGURES)}
 
 STUDIES: common.Parts = {"automl2022": automl2022, "variants": variants, "unseen": unseen}
 """Parts without published numbers, run by name alone."""

@@ -4,7 +4,6 @@ The text of the paper is not available: its questions are known from its title, 
 """
 
 import itertools
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from hpo_envs.benchmarks.analysis import regret
 from hpo_envs.benchmarks.papers import common
 from hpo_envs.benchmarks.papers.common import Record, Reproduction
 from hpo_envs.benchmarks.papers.nmtlc import analysis
-from hpo_envs.benchmarks.plots import COLOURS, panels, save
+from hpo_envs.benchmarks.plots import COLOURS
 from hpo_envs.tables import store
 from hpo_envs.tables.datasets.nmtlc import CORPORA
 from hpo_envs.tables.table import Table
@@ -41,12 +40,12 @@ SEEDS = 20
 
 
 def table_of(corpus: str) -> Table:
-    """The table of a corpus."""
+    """Load the table of a corpus."""
     return store.load(f"nmtlc/{corpus}")
 
 
 def metrics(table: Table) -> tuple[str, ...]:
-    """Criteria for survivors: perplexity, and BLEU if it was measured; the last one is the final metric."""
+    """Return the criteria for survivors: perplexity, and BLEU if it was measured; the last one is the final metric."""
     return tuple(m for m in ("perplexity", "bleu") if m in table.metric_names)
 
 
@@ -65,7 +64,7 @@ def released(r: Reproduction) -> None:
 
 
 def halving(r: Reproduction) -> list[Record]:
-    """Mean regret, and cost relative to complete trainings, by reduction factor, first rung and criterion."""
+    """Mean regret, and cost as a fraction of complete trainings, by reduction factor, first rung and criterion."""
     return [*itertools.chain(*r.map(_settings, [(c, r.seeds(DRAWS)) for c in CORPORA], "halving", "table"))]
 
 
@@ -87,7 +86,7 @@ def _settings(corpus: str, seeds: range) -> list[Record]:
 
 
 def survivors(r: Reproduction) -> list[Record]:
-    """Fraction of systems ahead of the final winner at each point of training; it survives a rung only if they do."""
+    """Fraction of systems ahead of the final winner at each of `SHARES`; it survives a rung only if they do."""
     rows: list[Record] = []
     drawn: dict[str, list[float]] = {}
     for corpus in CORPORA:
@@ -101,13 +100,11 @@ def survivors(r: Reproduction) -> list[Record]:
             drawn[corpus if len(names) == 1 else f"{corpus}, {name}"] = ahead
             shares = {f"at 1/{1 / s:g}": f"{a:.3f}" for s, a in zip(SHARES, ahead, strict=True)}
             rows.append({"corpus": corpus, "ordered by": name, **shares})
-    common.drawn(lambda: _draw(drawn, r.out / "survivors"))
+    r.draw("survivors", (9.6, 4.0), _draw, drawn, shape=(1, 2), sharey=True)
     return rows
 
 
-def _draw(drawn: dict[str, list[float]], path: Path) -> list[Path]:
-    """Plot the fraction of systems ahead of the winner over the fraction of training."""
-    figure, (axes,) = panels(1, 2, (9.6, 4.0), sharey=True)
+def _draw(axes: Any, drawn: dict[str, list[float]]) -> None:
     for axis, tuned in zip(axes, (False, True), strict=True):
         chosen = [(name, ahead) for name, ahead in drawn.items() if name.startswith("ft-") == tuned]
         for (name, ahead), colour in zip(chosen, COLOURS, strict=False):
@@ -117,11 +114,10 @@ def _draw(drawn: dict[str, list[float]], path: Path) -> list[Path]:
         axis.set(xscale="log", xlabel="share of the longest training", title="fine-tuned" if tuned else "from scratch")
         axis.legend(frameon=False, fontsize=8)
     axes[0].set_ylabel("systems ahead of the final winner")
-    return save(figure, path)
 
 
 def agents(r: Reproduction) -> list[Record]:
-    """Normalised regret at half of the budget and at its end; the ranker's networks are from other languages."""
+    """Mean normalised regret at half of the cost of a run and at its end; the ranker learned on other languages."""
     ids = [*(f"NMTLC-{corpus}-v0" for corpus in CORPORA), *ELSEWHERE]
     rows: list[Record] = [{"id": i} for i in ids]
     for name, (agent, given) in AGENTS.items():

@@ -24,7 +24,7 @@ def test_every_folder_has_same_files(folder: str) -> None:
 
 
 def test_committed_verdicts_are_words_of_vocabulary() -> None:
-    words = {w for kind in (common.Verdict, common.Claim) for w in typing.get_args(kind)}
+    words = {*typing.get_args(common.Verdict), "holds", "fails"}
     seen = set()
     for path in HERE.glob("*/results/*.csv"):
         with open(path, newline="", encoding="utf-8") as stream:
