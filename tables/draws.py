@@ -34,7 +34,7 @@ def mix(key: int, counter: int) -> int:
 
 
 def mix_many(keys: Keys, counters: npt.ArrayLike) -> Keys:
-    """`mix` for arrays that broadcast; equal to it bit for bit."""
+    """`mix` for arrays that broadcast, to at least one dimension; equal to it bit for bit."""
     c = np.array(counters, np.uint64, ndmin=1)
     if keys.size == c.size == 1:
         return np.full_like(keys ^ c, mix(keys.item(), c.item()))

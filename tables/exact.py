@@ -223,10 +223,7 @@ class Factor:
     """An (m, n) matrix, rounded so that BLAS computes its products with vectors exactly, in any order of summation.
 
     The matrix is rounded to b bits (23 if n is 64), such that sums of n products of b-bit numbers fit into 53 bits;
-    inputs are split into two parts of b bits each.
-
-    Args:
-        matrix: Finite numbers.
+    inputs are split into two parts of b bits each. All numbers must be finite.
     """
 
     def __init__(self, matrix: Floats) -> None:

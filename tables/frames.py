@@ -21,13 +21,9 @@ T = TypeVar("T", bound=Any)  # a `Table`
 def config_columns(
     space: Sequence[Any], raw: Floats, active: npt.NDArray[np.bool_], taken: Collection[str] = ()
 ) -> dict[str, list[Any]]:
-    """Return the columns of natural values of (n, d) raw configurations, by name; inactive values are None.
+    """Return the columns of natural values of (n, d) raw configurations, by name; values not `active` are None.
 
-    Args:
-        space: The hyperparameters.
-        raw: (n, d) raw values.
-        active: (n, d) mask of the active hyperparameters.
-        taken: Names of other columns; a hyperparameter with such a name is prefixed with `config.`.
+    A hyperparameter with the name of another column (`taken`) is prefixed with `config.`.
     """
     return {
         column_of(h.name, taken): [
@@ -43,14 +39,7 @@ def column_of(name: str, taken: Collection[str]) -> str:
 
 
 def of_table(table: Any, active: npt.NDArray[np.bool_], statuses: Sequence[str], lost: Sequence[int]) -> Any:
-    """Return the data frame of a table, see `Table.to_frame`.
-
-    Args:
-        table: A `Table`.
-        active: (rows, d) mask of the active hyperparameters.
-        statuses: Names of the status codes.
-        lost: Status codes of the runs that get a row even without measurements.
-    """
+    """Return the data frame of a `Table`, see `Table.to_frame`; runs with a code in `lost` always get a row."""
     import pandas as pd
 
     kept = ~np.isnan(table.cost) | ~np.isnan(table.values).all(axis=-1)
@@ -59,9 +48,10 @@ def of_table(table: Any, active: npt.NDArray[np.bool_], statuses: Sequence[str],
     where: dict[str, Any] = {"repeat": repeat} if table.repeats > 1 else {}
     if len(table.levels) > 1:
         where["level"] = table.levels[level]
-    measured = {m.name: table.values[row, repeat, level, j] for j, m in enumerate(table.metrics)}
-    after = {**where, **measured, "cost": table.cost[row, repeat, level]}
-    after["status"] = np.array(statuses)[table.status[row, repeat]]
+    ends = {"cost": table.cost[row, repeat, level], "status": np.array(statuses)[table.status[row, repeat]]}
+    taken = ("key", *where, *ends)
+    names = [f"metrics.{name}" if name in taken else name for name in table.metric_names]
+    after = where | dict(zip(names, table.values[row, repeat, level].T, strict=True)) | ends
     columns = config_columns(table.space, table.configs, active, ("key", *after))
     configs = pd.DataFrame(columns, index=range(len(table)))
     configs.insert(0, "key", table.keys)
@@ -88,7 +78,7 @@ def hashed(table: T) -> T:
 
 
 def natural(table: T) -> T:
-    """The table with its rows in the order of their grid, else of their source, for fits and reproductions.
+    """Return the table with its rows in the order of their grid, else of their source, for fits and reproductions.
 
     Rows are in grid order, the last hyperparameter varying fastest, if every hyperparameter has a list of values;
     otherwise, and among runs of one configuration, in the order of `source_index`.

@@ -59,12 +59,12 @@ def of_id(env_id: str) -> Plugin | None:
     return of("families").get(env_id) or (of("tables").get(table[1]) if table else None)
 
 
-_points = functools.cache(entry_points)  # one look at the metadata of all packages, whatever the kinds
+_points = functools.cache(entry_points)  # one look at the metadata of all packages, whatever the groups
 
 
 @functools.cache
 def of(kind: PluginGroup) -> dict[str, Plugin]:
-    """Return the installed plugins of a kind by name; metadata are read once, and no plugin is imported."""
+    """Return the installed plugins of a group by name; metadata are read once, and no plugin is imported."""
     found: dict[str, Plugin] = {}
     for point in _points().select(group=f"hpo_envs.{kind}"):
         if point.dist is not None:

@@ -187,11 +187,7 @@ def _ordered(builder: Any, table: Table) -> Table:
 
 
 def load_tables(names: tuple[str, ...], table: Any) -> tuple[Table, ...]:
-    """Return the named tables, or the given ones.
-
-    Args:
-        names: Table names.
-        table: A `Table` to return instead, or a tuple or list of them; None for the named ones.
+    """Return the named tables if `table` is None; else the given table, or the tables of the given tuple or list.
 
     Raises:
         ValueError: `table` is none of these, or a name is unknown.

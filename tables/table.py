@@ -27,7 +27,9 @@ STATUSES = ("ok", "failed", "diverged", "truncated")
 BLOCK = 1 << 17
 """Number of rows, or of numbers of a large array, that are processed at a time."""
 
-LOST = (STATUSES.index("failed"), STATUSES.index("diverged"))
+OK, FAILED, DIVERGED, TRUNCATED = range(len(STATUSES))
+
+LOST = (FAILED, DIVERGED)
 """Codes of the runs that end without a usable model."""
 
 
@@ -178,7 +180,7 @@ def active(space: Sequence[Hyperparameter], raw: Floats) -> npt.NDArray[np.bool_
 
 @dataclass(frozen=True)
 class Provenance:
-    """Provenance of a table.
+    """Source, licence and citation of a table's content, and its hash.
 
     Attributes:
         kind: `measured` (recorded results) or `surrogate` (predictions of a model, or a formula).
@@ -219,7 +221,7 @@ class Table:
         status: (rows, repeats) uint8, index into `STATUSES`.
         source_index: (rows,) int64, position of each row upstream, in the file or among the draws; default: 0, 1, 2,
             ... Rows that are actions are stored in another order, see `hpo_envs.tables.frames`.
-        provenance: Provenance of the table.
+        provenance: Source, licence, citation and hash of the table.
 
     Raises:
         ValueError: The fields contradict each other, or `provenance.sha256` is not the hash of the content.
@@ -293,8 +295,9 @@ class Table:
         A failed or diverged run without measurements also has a row.
 
         Columns: `key`; the hyperparameters with their natural values, missing if inactive; `repeat` and `level`, if
-        there are several; the metrics in native units; `cost`, cumulative; `status`. A hyperparameter with the name of
-        another column is prefixed with `config.`.
+        there are several; the metrics in native units; `cost`, cumulative; `status`. A metric with the name of a
+        column other than a hyperparameter's is prefixed with `metrics.`, a hyperparameter with that of any other column
+        with `config.`.
         """
         return frames.of_table(self, active(self.space, self.configs), STATUSES, LOST)
 

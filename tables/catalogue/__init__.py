@@ -188,7 +188,7 @@ ALIASES = {
     **{"ell": "gre", "fra": "fre", "hye": "arm", "isl": "ice", "kat": "geo", "nld": "dut", "ron": "rum"},
     **{"sqi": "alb", "zho": "chi"},
 }
-"""Other codes of the families' languages: upstream's, ISO 639-1, and ISO 639-2/T."""
+"""Other code of a language (upstream's, ISO 639-1 or ISO 639-2/T) -> its canonical code."""
 
 
 def canonical(code: str) -> str:

@@ -109,18 +109,7 @@ def _one(rows: int) -> Floats:
 def unroll(
     cell: Cell, weights: LinearWeights, x: Sequence[Vector], states: list[Vector], cap: float = np.inf
 ) -> tuple[list[Vector], list[Vector]]:
-    """Run several time steps.
-
-    Args:
-        cell: The cell.
-        weights: From `draw_weights`, or trained.
-        x: The input of each step.
-        states: The initial hidden states.
-        cap: See `forward`.
-
-    Returns:
-        The final hidden states, and the output of each step.
-    """
+    """Run a time step for each input in `x`, see `forward`; return the final hidden states and the step's outputs."""
     outputs = []
     for inputs in x:
         states = _step(cell, weights, [inputs, *states], cap)

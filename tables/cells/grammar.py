@@ -31,13 +31,9 @@ SIZES = (END + 1, *(SOURCES + MAX_NODES,) * SLOTS)
 
 
 def node_of(action: Sequence[int], nodes: int) -> tuple[int, tuple[int, ...]]:
-    """The node that an action adds: (operation, inputs), with vectors numbered as in actions.
+    """Return the node, (operation, inputs), that an action adds to `nodes` others; vectors are numbered as in actions.
 
     Activations read `a` alone; otherwise vectors that are 0 are left out.
-
-    Args:
-        action: Four ints inside the space.
-        nodes: Number of nodes that the cell has so far.
 
     Raises:
         InvalidRecipe: The action is illegal; the message names the rule.

@@ -93,9 +93,8 @@ class Cell:
             InvalidRecipe: The text has another form, or the cell is outside the search space.
         """
         numbers = "[0-9]{1,6}(,[0-9]{1,6})*"
-        if not isinstance(text, str) or not re.fullmatch(
-            rf"[1-9]:[{_LETTERS}]{numbers}(;[{_LETTERS}]{numbers})*:{numbers}", text
-        ):
+        form = rf"[1-9]:[{_LETTERS}]{numbers}(;[{_LETTERS}]{numbers})*:{numbers}"
+        if not isinstance(text, str) or not re.fullmatch(form, text):
             raise InvalidRecipe("form", f"text must look like '1:l0,1;t2:3', got {str(text)[:60]!r}")
         hidden, nodes, outputs = text.split(":")
         read = tuple((_LETTERS.index(n[0]), tuple(map(int, n[1:].split(",")))) for n in nodes.split(";"))
@@ -125,10 +124,7 @@ class Cell:
 
 
 def parse(recipe: str | Mapping[str, Any]) -> Cell:
-    """Read a recipe in the released form.
-
-    Args:
-        recipe: A JSON string or its object.
+    """Read a recipe in the released form, a JSON string or its object.
 
     Raises:
         InvalidRecipe: The object has another form, or the cell is outside the search space; the message names the rule.

@@ -4,10 +4,8 @@ The data set has a module `pack`, whose `make()` returns the arrays of each pack
 """
 
 import argparse
-import csv
 import hashlib
 import importlib
-import io
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -66,11 +64,8 @@ def check(made: Packs, tables: Sequence[str]) -> None:
 
 def _pin(fresh: Mapping[str, str]) -> None:
     """Add or replace rows of `packs.csv`, and clear the cache of `catalogue.pins`."""
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(("name", "sha256"))
-    writer.writerows(sorted({**catalogue.pins(), **fresh}.items()))
-    atomic.write(catalogue.PINS, stream.getvalue())
+    pins = sorted({**catalogue.pins(), **fresh}.items())
+    atomic.write_csv(catalogue.PINS, [{"name": name, "sha256": digest} for name, digest in pins])
     catalogue.pins.cache_clear()
 
 

@@ -152,23 +152,12 @@ def table(
     name: str, keys: tuple[str, ...], metrics: tuple[Metric, ...], measured: Floats, arrays: TrainingArrays,
     costs: Floats, provenance: Provenance, levels: tuple[float, ...] = (), level_unit: str = "epochs", **axes: Any,
 ) -> Table:  # fmt: skip
-    """Make a table of trainings.
+    """Make a table of trainings; by default, its levels are the epochs 1, 2, ..., and `axes` are fields of a `Table`.
 
-    At the fidelity at which a training failed or diverged, only its cost and its number of parameters are known, so
-    that the repeat counts.
-
-    Args:
-        name: Name of the table.
-        keys: Keys of its rows.
-        metrics: Metrics, one of them named `parameters`.
-        measured: (rows, seeds, epochs, other metrics) values in the order of the metrics, arbitrary where nothing was
-            trained.
-        arrays: (rows, seeds) `epochs`, `status` and `parameters`.
-        costs: (rows, seeds or 1, epochs) cumulative costs in seconds.
-        provenance: Provenance of the table.
-        levels: Fidelities; default: epochs 1, 2, ...
-        level_unit: Unit of the fidelities.
-        **axes: Search space or features, as fields of a `Table`.
+    One metric is named `parameters`; `measured` are the (rows, seeds, epochs, other metrics) values in the order of the
+    metrics, arbitrary where nothing was trained. `arrays` has (rows, seeds) `epochs`, `status` and `parameters`, and
+    `costs` are (rows, seeds or 1, epochs) cumulative seconds. At the fidelity at which a training failed or diverged,
+    only its cost and its number of parameters are known, so that the repeat counts.
     """
     epochs = np.arange(1.0, measured.shape[2] + 1.0)
     finished = epochs <= arrays["epochs"][..., None]
@@ -191,15 +180,9 @@ def by_epoch(costs: Sequence[float], epochs: int) -> Floats:
 def provenance(
     dataset: str, commit: str, arrays: TrainingArrays, used: Any, licence: str = "MIT", more: str = ""
 ) -> Provenance:
-    """Provenance of this project's measurements.
+    """Return the provenance of this project's measurements, by training code of a commit.
 
-    Args:
-        dataset: Name of the data set.
-        commit: Commit of the last change of the training code.
-        arrays: All measured arrays.
-        used: Indices in `machines`, of any shape.
-        licence: Licence of the table.
-        more: Further remark on the machines.
+    It names the machines at the indices `used` (any shape) in `machines` of the arrays, with a remark on them (`more`).
     """
     notes = (
         f"Measured by this project: benchmarks.study.measure, with what trains as of commit {commit[:7]}.",

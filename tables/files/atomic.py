@@ -151,9 +151,6 @@ def sweep(folder: Path) -> None:
 
     A file of this machine is kept while its process lives, whatever its age; a file of another machine that shares the
     disk is kept for a day.
-
-    Args:
-        folder: The folder.
     """
     for entry in os.scandir(folder):
         match = PART.fullmatch(entry.name)

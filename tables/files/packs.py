@@ -31,11 +31,7 @@ _RAW = [{"id": lzma.FILTER_LZMA1, "preset": 9 | lzma.PRESET_EXTREME}]
 
 
 def to_bytes(arrays: Mapping[str, Array]) -> bytes:
-    """The content of a pack; equal arrays give equal bytes.
-
-    Args:
-        arrays: Arrays of numbers or fixed-width strings, by member name.
-    """
+    """Return the content of a pack of arrays (numbers or fixed-width strings) by member name; equal if these are."""
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_LZMA) as archive:
         for name in sorted(arrays):
@@ -48,7 +44,7 @@ def to_bytes(arrays: Mapping[str, Array]) -> bytes:
 
 
 def from_bytes(content: bytes, group: str = "") -> dict[str, Array]:
-    """The arrays of a pack, or those of one group, named without the group."""
+    """Return the arrays of a pack by member name, or those of one group by their names in it."""
     start = f"{group}/" if group else ""
     arrays = {}
     with np.load(io.BytesIO(content), allow_pickle=False) as data:
@@ -60,11 +56,7 @@ def from_bytes(content: bytes, group: str = "") -> dict[str, Array]:
 
 
 def read(pack: str, group: str = "") -> dict[str, Array]:
-    """The arrays of a pack that ships, or those of one group.
-
-    Args:
-        pack: Path below `tables/datasets`.
-        group: Group of the members, the part of their names before `/`.
+    """Return the arrays of a pack that ships, see `from_bytes`; `pack` is its path below `tables/datasets`.
 
     Raises:
         CorruptFile: The file is missing, or does not have the pinned sha256.
@@ -145,7 +137,7 @@ _DAMAGE = (
 
 
 def pack(table: Table) -> bytes:
-    """A table as bytes: the SHA-256 (32 bytes) of an `.npz` file without pickled objects, and the file."""
+    """Return a table as bytes: the SHA-256 (32 bytes) of an `.npz` file without pickled objects, then the file."""
     head = {
         "format": FORMAT,
         "fields": {f: getattr(table, f) for f in ("name", "keys", "feature_names", "cost_unit", "level_unit")},

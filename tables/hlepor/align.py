@@ -55,11 +55,6 @@ class Statistics:
         return len(self.matches)
 
 
-def check_variant(variant: str) -> str:
-    """Return a variant; ValueError if it is not one of `VARIANTS`."""
-    return one_of("variant", variant, VARIANTS)
-
-
 def collect(
     hypotheses: Sequence[Tokens], references: Sequence[Tokens], *, variant: str = "paper", max_n: int = MAX_N
 ) -> Statistics:
@@ -80,7 +75,7 @@ def collect_variants(
     Raises:
         ValueError: Unequal numbers of segments, unknown variant, or `max_n` is not an int >= 0.
     """
-    variants = [check_variant(v) for v in variants]
+    variants = [one_of("variant", v, VARIANTS) for v in variants]
     if len(hypotheses) != len(references):
         raise ValueError(f"references must be as many as hypotheses, {len(hypotheses)}, got {len(references)}")
     if isinstance(max_n, str) or max_n % 1 or max_n < 0:

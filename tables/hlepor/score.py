@@ -44,23 +44,18 @@ def tokenize(text: str, preprocess: Callable[[str], str] = str.lower) -> list[st
 Preset = Parameters | str
 """Parameters, or the name of a preset."""
 
-Tokenizer = Callable[[str], Sequence[str]]
-
 
 class Basis:
-    """A corpus prepared for scoring.
+    """The statistics of a corpus, prepared for scoring under many settings.
 
-    With l = w / sum(w) and rho = alpha / (alpha + beta), the weighted harmonic mean of section 2 is linear in four
-    numbers of a segment:
+    The score is the weighted harmonic mean of section 2. With l = w / sum(w) and rho = alpha / (alpha + beta), its
+    reciprocal is linear in four numbers of a segment:
 
         1 / score = l_elp / ELP + l_pos exp(NPD_n) + l_pr (rho L_r / A + (1 - rho) L_h / A)
 
-    where A is the number of matches; if A = 0, the score is 0. Six parameters thus have three continuous degrees
-    of freedom and n. Conventions for undefined cases: two empty segments are identical and score 1; an empty one
-    against any other scores 0; weights that are all zero (the three, or alpha and beta) score 0.
-
-    Args:
-        statistics: Statistics of all segments.
+    L_h and L_r are the lengths of hypothesis and reference, A is the number of matches, ELP = exp(1 - max(L_h, L_r) /
+    min(L_h, L_r)), and NPD_n is the position difference. Two empty segments score 1; otherwise, the score is 0 if A is
+    0, if the three weights are all 0, or if alpha and beta are.
 
     Attributes:
         max_n: Largest n that can be scored.
@@ -150,7 +145,7 @@ def segment_scores(statistics: Statistics, setting: Preset = "default") -> Float
 
 def score(
     hypothesis: str | Sequence[str], reference: str | Sequence[str], setting: Preset = "default", *,
-    variant: str = "paper", tokenizer: Tokenizer = tokenize,
+    variant: str = "paper", tokenizer: Callable[[str], Sequence[str]] = tokenize,
 ) -> Any:  # fmt: skip
     """Score text with hLEPOR.
 

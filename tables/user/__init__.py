@@ -105,7 +105,8 @@ def remember(table: Table) -> Table:
 def save(table: Table, path: str | Path | None = None, *, replace: bool = False) -> Path:
     """Write a table atomically, and return the path; `load` reads it in any process.
 
-    A file with the same content is left unchanged. A table saved in `folder()` is no longer remembered.
+    A file with the same content is left unchanged. After a table is saved in `folder()`, its name there stands for the
+    file, not for a remembered table.
 
     Args:
         table: The table.
@@ -122,15 +123,18 @@ def save(table: Table, path: str | Path | None = None, *, replace: bool = False)
     target = folder() / f"{check_name(table.name)}.npz" if path is None else Path(path)
     if target.suffix != ".npz":
         raise ValueError(f"path must end in .npz, got {target}")
+    same = False
     if target.exists() and not replace:
         with contextlib.suppress(ValueError):
-            if _read(target).provenance.sha256 == table.provenance.sha256:
-                return target
-        raise FileExistsError(f"{target} has another table already: choose another name, or replace=True (--replace)")
-    target.parent.mkdir(parents=True, exist_ok=True)
-    atomic.write(target, packs.pack(table))
-    if path is None:
-        _remembered.pop(table.name, None)
+            same = _read(target).provenance.sha256 == table.provenance.sha256
+        if not same:
+            text = f"{target} has another table already: choose another name, or replace=True (--replace)"
+            raise FileExistsError(text)
+    if not same:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        atomic.write(target, packs.pack(table))
+    if target.parent.resolve() == folder().resolve():
+        _remembered.pop(PREFIX + target.stem, None)
         for call in on_save:
             call(target.stem)
     return target

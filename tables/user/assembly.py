@@ -32,7 +32,7 @@ def build(
         found: Decisions on the columns and lines.
         name: Name of the table.
         licence: Licence of the data.
-        citation: Citation of the data; default: the user's own.
+        citation: Citation of the data; default: the file's name, as the user's own measurements.
         explain: Function that is called with each decision in words.
 
     Raises:

@@ -13,12 +13,12 @@ import numpy.typing as npt
 import pandas as pd
 
 from hpo_envs.tables import Floats as Floats
-from hpo_envs.tables.table import STATUSES, Hyperparameter
+from hpo_envs.tables.table import DIVERGED, FAILED, OK, TRUNCATED, Hyperparameter
 
 Index = npt.NDArray[np.intp]
 Mask = npt.NDArray[np.bool_]
 Cells = Any
-"""A pandas Series: float64 with NaN where empty, or `category` with texts that have no spaces around them."""
+"""A pandas Series: float64 with NaN in empty cells, or `category` of texts without surrounding spaces."""
 
 CHOICES = 50
 """Largest number of different texts of a categorical column."""
@@ -26,7 +26,6 @@ CHOICES = 50
 UNNAMED = "Unnamed: "
 """Prefix of the names that pandas gives to unnamed columns; most of them are the index of a frame."""
 
-OK, FAILED, DIVERGED, TRUNCATED = (STATUSES.index(s) for s in ("ok", "failed", "diverged", "truncated"))
 UNFINISHED = 255
 """Code of a run that has not ended, or of a text that is not an outcome."""
 
@@ -71,7 +70,7 @@ class Column(NamedTuple):
         return int(value) if self.whole else float(value)
 
     def with_none(self) -> Column:
-        """Return the column as choices, which numbers become, with missing values as the choice `none`."""
+        """Return the column as choices, one for each number if it has numbers, and `none` for missing values."""
         values, choices = self.values, self.choices
         if choices is None:
             codes, different = pd.factorize(values, sort=True)
@@ -82,8 +81,8 @@ class Column(NamedTuple):
 
 def text(values: Iterable[Any], index: Any = None) -> Cells:
     """Return values as cells of stripped text; None, NaN, NA and NaT become empty cells."""
-    plain = pd.Series(list(values), dtype=object).map(lambda v: str(v).strip(), na_action="ignore")
-    return plain.astype("category").set_axis(plain.index if index is None else index)
+    plain = pd.Series(list(values), index, dtype=object).map(lambda v: str(v).strip(), na_action="ignore")
+    return plain.astype("category")
 
 
 def of_series(values: pd.Series) -> Cells:
@@ -101,7 +100,7 @@ def is_text(cells: Cells) -> TypeGuard[Any]:
 
 
 def as_text(cells: Cells) -> Cells:
-    """The cells as text, whole numbers without a decimal point."""
+    """Return the cells as text, whole numbers without a decimal point."""
     return cells if is_text(cells) else text((int(v) if v == v // 1 else v for v in cells.tolist()), cells.index)
 
 

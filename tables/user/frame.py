@@ -168,13 +168,13 @@ class Frame:
         return ending[0] if len(ending) == 1 else one_of("column", word, names)
 
     def one(self, pattern: str) -> str | None:
-        """Return the first column matching a pattern with a value; None if none does or the pattern is empty."""
+        """Return the first column with a value whose name matches a pattern; None if none does or it is empty."""
         some = (n for n, c in self.cells.items() if re.fullmatch(pattern, n) and not absent(c).all())
         return next(some, None) if pattern else None
 
 
 def count(n: int, what: str) -> str:
-    """A number of things in words: `1 run`, `2 runs`."""
+    """Return a number with its noun: `1 run`, `2 runs`."""
     return f"{n} {what}{'' if n == 1 else 's'}"
 
 
@@ -221,7 +221,10 @@ def of_frame(frame: Any, source: str, digest: str = "", lines: Sequence[Any] | N
 
 
 def _unrolled(frame: pd.DataFrame) -> pd.DataFrame:
-    """Split curves (lists of more than `SPREAD` numbers), if any, into lines of checkpoints with `run` and `step`."""
+    """Split curves (lists of more than `SPREAD` numbers) into a line per checkpoint with its `run` and `step`.
+
+    The frame is unchanged if it has no curves, if they differ in length within a run, or if it has such columns.
+    """
     lists = [n for n in frame if isinstance(frame[n].iloc[0], list) and len(frame[n].iloc[0]) > SPREAD]
     sizes = [frame[n].map(lambda v: len(v) if isinstance(v, list) else 0) for n in lists]
     if not lists or {"run", "step"} & {*frame} or any(not sizes[0].equals(size) or size.min() == 0 for size in sizes):

@@ -14,7 +14,7 @@ from hpo_envs.tables.checks import extra_module, one_of, scalar, shown, unshared
 from hpo_envs.tables.table import Floats, Hyperparameter, active, is_number
 
 LOG = 100.0
-"""Smallest ratio of the largest to the smallest of listed positive numbers for a logarithmic scale."""
+"""Smallest ratio of largest to smallest value at which listed positive numbers get a logarithmic scale."""
 
 MOST_STEPS = 1_000_000
 """Largest number of steps of a range."""
@@ -188,7 +188,7 @@ def _of_optuna(distribution: Any) -> dict[str, Any]:
 
 
 def _of_configspace(given: Any) -> dict[str, Any]:
-    """A `ConfigSpace.ConfigurationSpace` as plain data."""
+    """Return a ConfigurationSpace as plain data; ValueError for forbidden clauses or conditions other than ==, in."""
     if list(getattr(given, "forbidden_clauses", ())):
         raise ValueError(f"space must not have forbidden clauses, got {given.forbidden_clauses[0]}")
     found: dict[str, dict[str, Any]] = {}
@@ -213,7 +213,7 @@ def to_configspace(space: tuple[Hyperparameter, ...], seed: int | None = None) -
     """Export a search space to ConfigSpace.
 
     Listed numbers become ordinals, choices categoricals, ranges uniform floats or integers (logarithmic where the
-    space is), single values constants; conditional hyperparameters get their condition.
+    space is, except decay rates), single values constants; conditional hyperparameters get their condition.
 
     Args:
         space: Search space of a table, such as `env.unwrapped.table.space`.
@@ -248,11 +248,8 @@ def to_configspace(space: tuple[Hyperparameter, ...], seed: int | None = None) -
 class Points:
     """The points of a search space: coordinates in [0, 1], stored numbers, and natural values.
 
-    Args:
-        space: Search space, see `space_of`.
-
     Attributes:
-        space: The hyperparameters.
+        space: The hyperparameters, see `space_of`.
     """
 
     def __init__(self, space: tuple[Hyperparameter, ...]) -> None:

@@ -128,9 +128,8 @@ _RULES: dict[str, tuple[str, Any]] = {
 def statement_of(given: Mapping[str, Any], frame: Frame) -> Statement:
     """Make a statement from plain data: fields of `Statement` as texts, lists or mappings; space: see `space_of`.
 
-    Args:
-        given: Values of the fields; None and empty ones are decided.
-        frame: The frame, whose columns are named (see `Frame.column`), with facts from other files.
+    None and empty values are decided. Columns are named as in `Frame.column`; what is not given is taken from the facts
+    on the frame's columns in other files.
 
     Raises:
         ValueError: A field is unknown, a value has another type, or a column is missing or has two roles.

@@ -9,7 +9,7 @@ import pytest
 from hpo_envs.tables import frames, store
 from hpo_envs.tables.datasets.nmthpo import PAIRS
 from hpo_envs.tables.datasets.nmthpo import build as nmthpo
-from hpo_envs.tables.table import STATUSES, Hyperparameter, Provenance, Table, active
+from hpo_envs.tables.table import STATUSES, Hyperparameter, Metric, Provenance, Table, active
 from tests.helpers import needs_upstream, raises
 from tests.hpo_envs.core.engines.lookup.model import tiny
 
@@ -30,10 +30,13 @@ def test_hyperparameters_count_where_their_condition_and_those_of_their_parents_
     }
 
 
-def test_hyperparameters_called_as_another_column_are_distinguished() -> None:
-    assert [*frames.config_columns(SPACE[:1], np.zeros((1, 1)), np.ones((1, 1), bool), taken=("optimizer",))] == [
-        "config.optimizer"
-    ]
+def test_columns_of_one_name_are_distinguished() -> None:
+    space = tuple(Hyperparameter(name, "int", 0, 3) for name in ("cost", "loss"))
+    metrics, values = tuple(Metric(h.name, "", "max", 0.0, 9.0) for h in space), np.array([[[[3.0, 4.0]]]])
+    source = Provenance("measured", "", "", "", "")
+    table = Table("a/b", ("row",), metrics, values, values[..., 1], source, space=space, configs=np.array([[1, 2]]))
+    config, measured = {"config.cost": 1, "config.loss": 2}, {"metrics.cost": 3.0, "loss": 4.0}
+    assert table.to_frame().iloc[0].to_dict() == {"key": "row"} | config | measured | {"cost": 4.0, "status": "ok"}
 
 
 def test_frame_has_each_measurement_and_each_failed_run_once() -> None:

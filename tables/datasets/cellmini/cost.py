@@ -16,10 +16,7 @@ the trainings that ship, which `tests/tables/datasets/cellmini` repeats."""
 
 
 def work(cell: Cell) -> tuple[float, float, float, float, float]:
-    """Terms of the cost of an epoch with its evaluation: counts of the inputs of nodes.
-
-    Args:
-        cell: In canonical form.
+    """Return the terms of the cost of an epoch of a canonical cell with its evaluation: counts of inputs of nodes.
 
     Returns:
         1 (constant cost); the inputs of linear and of other nodes that do not depend on a hidden state, which are

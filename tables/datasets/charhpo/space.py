@@ -55,11 +55,9 @@ def grids() -> tuple[Floats, Ints, Ints, Floats, Floats, npt.NDArray[np.bool_]]:
 
 
 def configurations(arch: Ints, u: Floats) -> Floats:
-    """Raw configurations from points of the unit cube, inactive hyperparameters at 0; rows equal those of `natural`.
+    """Return (n, 16) raw configurations, inactive hyperparameters at 0, of (n, 16) points in [0, 1], as by `natural`.
 
-    Args:
-        arch: (n,) architecture of each row, in the order of `ARCHITECTURES`.
-        u: (n, 16) points in [0, 1].
+    `arch` are the (n,) architectures, indices in `ARCHITECTURES`.
     """
     values, starts, lengths, spans, ends, active = grids()
     most = lengths.take(arch, axis=0)

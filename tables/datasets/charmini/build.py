@@ -7,18 +7,9 @@ results ship, so nothing has to be installed and no surrogate is used. Losses ar
 
 import numpy as np
 
-from hpo_envs.tables.datasets.charmini import (
-    ARCHITECTURES,
-    ENGLISH,
-    EPOCHS,
-    MEASURED,
-    ROWS,
-    TABLES,
-    cost,
-    facts,
-    parts_of,
-    seeds_of,
-)
+from hpo_envs.tables.datasets.charmini import ARCHITECTURES, ENGLISH, EPOCHS, MEASURED, ROWS, TABLES, parts_of, seeds_of
+from hpo_envs.tables.datasets.charmini.cost import epoch as cost_of_epoch
+from hpo_envs.tables.datasets.charmini.facts import of as facts_of
 from hpo_envs.tables.datasets.charmini.space import configuration, drawn, space
 from hpo_envs.tables.datasets.trained import UNIT, Packing, TrainingArrays, by_epoch, provenance, table
 from hpo_envs.tables.table import Floats, Metric, Table, searched
@@ -60,12 +51,7 @@ def shipped(name: str) -> Table:
 
 
 def assemble(name: str, arrays: TrainingArrays) -> Table:
-    """Build the table of a language and an architecture from the configurations before the first that lacks a seed.
-
-    Args:
-        name: Name of the table.
-        arrays: Measured results.
-    """
+    """Build a table from the measured results of the configurations before the first that lacks a seed."""
     language, architecture = parts_of(name)
     at, rows = ARCHITECTURES.index(architecture), packing(language).complete(arrays)[f"{language}-{architecture}"]
     part = {key: value[0, at, :rows] for key, value in arrays.items() if key != "machines"}
@@ -73,7 +59,7 @@ def assemble(name: str, arrays: TrainingArrays) -> Table:
     development = rates(counts[..., 0], counts[..., 1], language, "development")
     test = rates(counts[..., 2], counts[..., 3], language, "test")
     licence = "MIT AND BSD-2-Clause" if language == ENGLISH else "MIT"
-    costs = [cost.epoch(architecture, configuration(architecture, draw), language) for draw in range(rows)]
+    costs = [cost_of_epoch(architecture, configuration(architecture, draw), language) for draw in range(rows)]
     same = "; accuracy and error counts are the same with AVX-512, AVX2 and SSE"
     return table(
         name, tuple(f"draw-{draw:03d}" for draw in range(rows)), METRICS,
@@ -85,6 +71,6 @@ def assemble(name: str, arrays: TrainingArrays) -> Table:
 
 def rates(correct: Floats, errors: Floats, language: str, part: str) -> tuple[Floats, Floats]:
     """Accuracy and capped phoneme error rate in per cent, from counts in the development or test part."""
-    of = facts.of(language)
+    of = facts_of(language)
     words, phonemes = getattr(of, part), getattr(of, f"{part}_phonemes")
     return 100.0 * correct / words, np.minimum(100.0 * errors / phonemes, MOST_ERRORS)

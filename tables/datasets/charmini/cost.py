@@ -21,12 +21,7 @@ COEFFICIENTS = {"lstm": (2.6e-4, 0.051, 0.165), "transformer": (1.33e-3, 0.0313,
 
 
 def work(architecture: str, config: Mapping[str, Any], language: str = ENGLISH) -> tuple[float, float, float]:
-    """Terms of the cost of an epoch with its evaluation.
-
-    Args:
-        architecture: `lstm` or `transformer`.
-        config: Natural values of the hyperparameters.
-        language: Code of the language.
+    """Return the terms of the cost of an epoch with its evaluation, given natural values of the hyperparameters.
 
     Returns:
         Updates times the sequential steps of one; then, for the LSTM, billions of multiplications and additions, and 1
@@ -45,23 +40,18 @@ def work(architecture: str, config: Mapping[str, Any], language: str = ENGLISH) 
     letter = encoder * (8 * size + 3 * width) + decoder * 2 * size
     phoneme = decoder * (14 * size + 3 * width)
     made = 1e-3 * (of.word * letter + of.pronunciation * phoneme)
-    return (
-        float(updates * (2 * encoder + 3 * decoder)),
-        made,
-        float(config["attention_heads"] * (encoder + 2 * decoder)),
-    )
+    attention = config["attention_heads"] * (encoder + 2 * decoder)
+    return float(updates * (2 * encoder + 3 * decoder)), made, float(attention)
 
 
 @functools.cache
 def mean(architecture: str, language: str = ENGLISH) -> float:
     """Mean cost of an epoch of the drawn configurations."""
-    return (
-        exact.total(epoch(architecture, configuration(architecture, draw), language) for draw in range(DRAWN)) / DRAWN
-    )
+    costs = (epoch(architecture, configuration(architecture, draw), language) for draw in range(DRAWN))
+    return exact.total(costs) / DRAWN
 
 
 def epoch(architecture: str, config: Mapping[str, Any], language: str = ENGLISH) -> float:
     """Cost of each epoch: about its seconds on one core of the machine on which the table was measured."""
-    return exact.total(
-        c * w for c, w in zip(COEFFICIENTS[architecture], work(architecture, config, language), strict=True)
-    )
+    terms = zip(COEFFICIENTS[architecture], work(architecture, config, language), strict=True)
+    return exact.total(c * w for c, w in terms)

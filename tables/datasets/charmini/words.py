@@ -50,11 +50,9 @@ Pronunciation = tuple[str, tuple[str, ...]]
 
 
 def eligible(dictionary: str) -> list[Pronunciation]:
-    """The eligible words of CMUdict, in the order of a hash.
+    """Return the eligible words of the text of `cmudict.dict`, in the order of a hash.
 
-    Args:
-        dictionary: Text of `cmudict.dict`: on each line a word, followed by `(2)` for a second pronunciation, and
-            phonemes.
+    Each line has a word, followed by `(2)` for a second pronunciation, and phonemes.
     """
     pronunciations = collections.defaultdict(list)
     for line in dictionary.splitlines():
@@ -68,11 +66,9 @@ def eligible(dictionary: str) -> list[Pronunciation]:
 
 
 def listed(text: str, decompose: bool = False) -> list[Pronunciation]:
-    """Return the short entries of a file of the shared task, in its order.
+    """Return the short entries of the text of a file of the shared task, in its order.
 
-    Args:
-        text: On each line a word, a tab, and phonemes separated by spaces.
-        decompose: Whether letters are those of the decomposed word (NFD).
+    Each line has a word, a tab, and phonemes separated by spaces. With `decompose`, words are decomposed (NFD).
     """
     lines = (line.split("\t") for line in text.splitlines())
     entries = ((unicodedata.normalize("NFD", word) if decompose else word, spoken.split()) for word, spoken in lines)

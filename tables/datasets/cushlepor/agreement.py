@@ -143,13 +143,9 @@ class Agreement:
 
 
 def _sums(both: Floats, split: Split, systems: Floats, kendall: bool) -> tuple[float, float, float, float]:
-    """Mean, centred sum of products with human scores, centred sum of squares and tau of a setting's scores.
+    """Return mean, centred sum of products with human scores, centred sum of squares and tau (else 0) of scores.
 
-    Args:
-        both: (2, n), the scores first; overwritten.
-        split: The segments.
-        systems: (systems,) output array for the sums of each system.
-        kendall: Whether to compute tau; else 0.
+    The scores are the first of the (2, n) `both`, which is overwritten; their sums by system are written to `systems`.
     """
     scores, scratch = both
     np.add.reduceat(scores, split.starts, out=systems)
@@ -173,7 +169,7 @@ def prepare(table: Table, variant: str, held_out: Any) -> Agreement:
     Raises:
         ValueError: See `Agreement`; or the table has no segments.
     """
-    hlepor.align.check_variant(variant)
+    one_of("variant", variant, hlepor.VARIANTS)
     if table.metric_names[:4] != tuple(m.name for m in build.metrics(0)[:4]):
         raise ValueError(f"table must hold translated segments (tables.datasets.cushlepor), got {table.name}")
     return _prepared(ByHash(table), variant, None if held_out is None else tuple(held_out))

@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 
 from hpo_envs.tables import catalogue, hlepor
-from hpo_envs.tables.checks import regular
+from hpo_envs.tables.checks import one_of, regular
 from hpo_envs.tables.datasets.cushlepor import HELD_OUT, SPLITS, TABLES, TED
 from hpo_envs.tables.datasets.cushlepor import text as cushlepor_text
 from hpo_envs.tables.datasets.cushlepor.text import WORST_MQM
@@ -234,7 +234,7 @@ def provenance(reference: str) -> Provenance:
 
 def statistics(table: Table, variant: str = "released") -> hlepor.Statistics:
     """The hLEPOR statistics of a table's rows."""
-    hlepor.align.check_variant(variant)
+    one_of("variant", variant, hlepor.VARIANTS)
     values = table.values[:, 0, 0, :]
     columns = [i for i, metric in enumerate(table.metric_names) if metric.startswith(f"npd_{variant}_")]
     return hlepor.Statistics(values[:, 1], values[:, 2], values[:, 3], values[:, columns], variant)

@@ -23,11 +23,7 @@ LABSE = "sentence-transformers/LaBSE"
 
 
 def load(model: str = LABSE, *, local: bool = False) -> Any:
-    """Load a sentence encoder.
-
-    Args:
-        model: Name on the Hub, or a folder.
-        local: Whether only a model on this machine is used.
+    """Load a sentence encoder by its name on the Hub or its folder; with `local`, only one that is on this machine.
 
     Raises:
         ModuleNotFoundError: sentence-transformers is missing.
@@ -50,16 +46,10 @@ def similarities(encoder: Any, hypotheses: Sequence[str], references: Sequence[s
 
 
 def table(segments: Sequence[Segment], name: str, encoder: Any) -> Table:
-    """Build a table whose human scores are replaced by similarities.
-
-    Args:
-        segments: Segments with text, such as `build.segments_of(name, store.read)`.
-        name: Name of the table.
-        encoder: See `load`.
-    """
+    """Build a table of segments with text (`build.segments_of`), whose human scores are replaced by similarities."""
     scores = similarities(encoder, [s.hypothesis for s in segments], [s.reference for s in segments])
-    told = [dataclasses.replace(s, human=float(x)) for s, x in zip(segments, scores, strict=True)]
-    return build.from_segments(told, name, None, build.provenance("the first reference, towards a sentence encoder"))
+    changed = [dataclasses.replace(s, human=float(x)) for s, x in zip(segments, scores, strict=True)]
+    return build.from_segments(changed, name, None, build.provenance("the first reference, towards a sentence encoder"))
 
 
 def of_news(name: str) -> Table | None:

@@ -76,20 +76,17 @@ def parse(
     return _join(text, documents, human, spans_file, scores_file, reference)
 
 
-def parse_psqm(
-    labels: bytes, spans: bytes, labels_file: str, spans_file: str, *, reference: str | None = None
-) -> list[Segment]:
+def parse_psqm(labels: bytes, spans: bytes, labels_file: str, spans_file: str) -> list[Segment]:
     """Read the pSQM labels of a test set: one line per rating, with the translation and a score of 0 to 6.
 
     Args:
         labels: system, doc, doc_id, seg_id, rater, source, target, score; raters of a segment are averaged.
         spans: The file of error spans of the same test set, for the text of references without such labels.
-        labels_file: Name of the former, for messages.
-        spans_file: Name of the latter.
-        reference: See `parse`.
+        labels_file: Name of the file of labels, for messages.
+        spans_file: Name of the file of spans, for messages.
 
     Returns:
-        See `parse`; the human score is the mean score divided by 6.
+        Segments as by `parse`, against the first reference; the human score is the mean score divided by 6.
 
     Raises:
         ValueError: See `parse`.
@@ -104,7 +101,7 @@ def parse_psqm(
             raise ValueError(f"{labels_file}, line {number}: score must be in [0, {BEST_PSQM:g}], got {row['score']!r}")
         given.setdefault((row["system"], int(row["seg_id"])), []).append(value)
     human: dict[tuple[str, int], float | None] = {k: exact.total(v) / len(v) / BEST_PSQM for k, v in given.items()}
-    return _join(text, documents, human, labels_file, labels_file, reference)
+    return _join(text, documents, human, labels_file, labels_file, None)
 
 
 def _join(
@@ -138,14 +135,10 @@ def _join(
 def _rows(
     content: bytes, file: str, needed: tuple[str, ...], of_segments: bool = True
 ) -> Iterator[tuple[int, dict[str, str]]]:
-    """Line numbers and fields by column name (lower case) of a TSV; blank lines are left out.
+    """Yield line numbers and fields by column name (lower case) of a TSV; blank lines are left out.
 
-    Args:
-        content: The file.
-        file: Name of the file, for messages.
-        needed: Required columns.
-        of_segments: Whether it is an upstream file: its `seg_id` must be a number, fields at the end of a line may be
-            missing, and it may be `quoted`.
+    In an upstream file (`of_segments`), `seg_id` must be a number, fields at the end of a line may be missing if they
+    are not needed, and it may be `quoted`.
     """
     text = content.decode("utf-8-sig")
     lines = [line.rstrip("\r") for line in text.split("\n")]

@@ -11,7 +11,7 @@ from hpo_envs.tables.datasets.fiesta.build import NER_FILE, PACK, TDSA_FILE
 
 
 def make() -> packing.Packs:
-    """The scores of each model, in the order of `TDSA` and `NER`."""
+    """Return the scores by model: (12, 500) of `TDSA`, and (2, 750, 2) test and validation F1 of `NER`."""
     scores = json.loads(store.read(TDSA_FILE))
     tdsa = np.array([scores[name] for name in TDSA])
     splits = json.loads(store.read(NER_FILE))  # split -> run -> validation F1, test F1, encoder

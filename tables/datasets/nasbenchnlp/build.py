@@ -25,30 +25,15 @@ import numpy.typing as npt
 
 from hpo_envs.tables import catalogue, cells
 from hpo_envs.tables.cells import features as graph
-from hpo_envs.tables.datasets.nasbenchnlp import (
-    EPOCHS,
-    LOGS,
-    MULTI,
-    PARAMETERS,
-    PTB,
-    PTB_FINAL,
-    PTB_REPEATS,
-    PTB_ROWS,
-    RELEASED_FEATURES,
-    SINGLE,
-    TABLES,
-    WIKITEXT2,
-)
+from hpo_envs.tables.datasets import nasbenchnlp as nas
 from hpo_envs.tables.datasets.nasbenchnlp.features import FEATURE_NAMES, RELEASED_NAMES, group, read_released
 from hpo_envs.tables.datasets.nasbenchnlp.logs import FINAL_METRICS, METRICS, TrainingLog, read_acceptable
 from hpo_envs.tables.files import packs
-from hpo_envs.tables.table import GRAPHS, STATUSES, Floats, Provenance, Table
+from hpo_envs.tables.table import DIVERGED, FAILED, GRAPHS, OK, TRUNCATED, Floats, Provenance, Table
 
-OK, FAILED, DIVERGED, TRUNCATED = (STATUSES.index(s) for s in ("ok", "failed", "diverged", "truncated"))
+NAMES = nas.TABLES
 
-NAMES = TABLES
-
-PACKS = {WIKITEXT2: "nasbenchnlp/data/wikitext2.npz", PTB_FINAL: "nasbenchnlp/data/ptb_final.npz"}
+PACKS = {nas.WIKITEXT2: "nasbenchnlp/data/wikitext2.npz", nas.PTB_FINAL: "nasbenchnlp/data/ptb_final.npz"}
 
 WORDS = np.array([4352.0, 4911.0, 41772.0])
 """Words in each of the 50 columns into which the validation, test and training text of WikiText-2 are cut (217,646,
@@ -68,32 +53,32 @@ GRAPHS["nasbenchnlp"] = lambda key: cells.graph(cells.Cell.from_text(key.partiti
 
 def files(name: str) -> tuple[str, ...]:
     """Upstream files of `ptb`; none for the other tables, which ship."""
-    return (SINGLE, MULTI, RELEASED_FEATURES) if name == PTB else ()
+    return (nas.SINGLE, nas.MULTI, nas.RELEASED_FEATURES) if name == nas.PTB else ()
 
 
 def build(name: str, read: Callable[[str], bytes]) -> Table:
     """Build `ptb`; `read` returns the content of fetched files, errors name member and rule."""
-    released = read_released(read(RELEASED_FEATURES), RELEASED_FEATURES)
-    return build_curves({SINGLE: read(SINGLE), MULTI: read(MULTI)}, released)
+    released = read_released(read(nas.RELEASED_FEATURES), nas.RELEASED_FEATURES)
+    return build_curves({nas.SINGLE: read(nas.SINGLE), nas.MULTI: read(nas.MULTI)}, released)
 
 
 def shipped(name: str) -> Table:
     """Build a table from its pack."""
-    return _wikitext2() if name == WIKITEXT2 else _ptb_final()
+    return _wikitext2() if name == nas.WIKITEXT2 else _ptb_final()
 
 
 def architectures() -> list[npt.NDArray[np.int64]]:
     """Upstream's architecture ids for each row of `wikitext2`, one per run; rows are in upstream's order."""
-    data = packs.read(PACKS[WIKITEXT2])
+    data = packs.read(PACKS[nas.WIKITEXT2])
     return np.split(data["architectures"].astype(np.int64), np.cumsum(data["repeats"])[:-1])
 
 
 def _wikitext2() -> Table:
-    data = packs.read(PACKS[WIKITEXT2])
+    data = packs.read(PACKS[nas.WIKITEXT2])
     repeats, ticks, keys = data["repeats"], data["ticks"], tuple(data["keys"].astype(str).tolist())
     row = np.repeat(np.arange(len(repeats)), repeats)
     at = (row, np.concatenate([np.arange(n) for n in repeats]))
-    values = np.full((len(repeats), repeats.max(), EPOCHS, len(METRICS)), np.nan)
+    values = np.full((len(repeats), repeats.max(), nas.EPOCHS, len(METRICS)), np.nan)
     cost, status = np.full(values.shape[:3], np.nan), np.full(values.shape[:2], OK, np.uint8)
     trained = ticks > 0
     losses = data["losses"].astype(np.float64) / WORDS
@@ -108,12 +93,12 @@ def _wikitext2() -> Table:
         f"{len(keys)} recipes, {computations} computations, {len(row)} runs; released features for "
         f"{features[:, -1].sum():.0f} recipes."
     )
-    provenance = catalogue.provenance("nasbenchnlp", "measured", note, file=LOGS)
-    return curves_table(WIKITEXT2, keys, features, values, cost, status, provenance)
+    provenance = catalogue.provenance("nasbenchnlp", "measured", note, file=nas.LOGS)
+    return curves_table(nas.WIKITEXT2, keys, features, values, cost, status, provenance)
 
 
 def _ptb_final() -> Table:
-    data = packs.read(PACKS[PTB_FINAL])
+    data = packs.read(PACKS[nas.PTB_FINAL])
     run = np.arange(data["losses"].shape[1]) < data["repeats"][:, None]
     losses = np.where(data["losses"] > 0, packs.unscaled(data["losses"], LOSS_DECIMALS), np.nan)
     values = np.stack([losses, np.where(run, data["parameters"][:, None], np.nan)], axis=-1)[:, :, None]
@@ -123,22 +108,22 @@ def _ptb_final() -> Table:
         "The losses are of the last epoch and of the test set."
     )
     return Table(
-        PTB_FINAL, tuple(map(str, data["ids"].tolist())), FINAL_METRICS, values,
+        nas.PTB_FINAL, tuple(map(str, data["ids"].tolist())), FINAL_METRICS, values,
         np.where(run, 1.0, np.nan)[..., None],
-        catalogue.provenance("nasbenchnlp", "measured", note, file=PARAMETERS),
+        catalogue.provenance("nasbenchnlp", "measured", note, file=nas.PARAMETERS),
         feature_names=RELEASED_NAMES, features=packs.unscaled(data["features"], FEATURE_DECIMALS),
-        levels=np.array([float(EPOCHS)]), level_unit="epochs", status=status,
+        levels=np.array([float(nas.EPOCHS)]), level_unit="epochs", status=status,
     )  # fmt: skip
 
 
-def build_curves(archives: dict[str, bytes], released: dict[int, Floats], rows: int = PTB_ROWS) -> Table:
+def build_curves(archives: dict[str, bytes], released: dict[int, Floats], rows: int = nas.PTB_ROWS) -> Table:
     """Build the table of curves from the content of each archive and the released features of `rows` groups.
 
     Raises:
         ValueError: There are not `rows` groups, or more than `SHARED` of an archive's logs are not acceptable.
     """
     if len(released) != rows:
-        raise ValueError(f"{RELEASED_FEATURES} must have {rows} architectures, got {len(released)}")
+        raise ValueError(f"{nas.RELEASED_FEATURES} must have {rows} architectures, got {len(released)}")
     runs: dict[int, dict[int, TrainingLog]] = {}
     refused: list[str] = []
     for file, content in archives.items():
@@ -151,7 +136,7 @@ def build_curves(archives: dict[str, bytes], released: dict[int, Floats], rows: 
             runs.setdefault(group(log.architecture), {}).setdefault(log.experiment, log)
     ids = sorted(released)
     per_row = [
-        sorted(runs.get(i, {}).values(), key=lambda r: (r.architecture, r.started, r.experiment))[:PTB_REPEATS]
+        sorted(runs.get(i, {}).values(), key=lambda r: (r.architecture, r.started, r.experiment))[: nas.PTB_REPEATS]
         for i in ids
     ]
     cells = [r[0].cell if r else None for r in per_row]
@@ -165,8 +150,8 @@ def build_curves(archives: dict[str, bytes], released: dict[int, Floats], rows: 
         f"{sum(map(len, per_row))} runs of {len(known)} architectures; {len(ids) - len(known)} rows have no log, "
         f"{unused} runs have no row, {len(refused)} logs were refused."
     )
-    provenance = catalogue.provenance("nasbenchnlp", "measured", note, file=SINGLE)
-    return curves_table(PTB, tuple(map(str, ids)), features, *arrays(per_row, PTB_REPEATS), provenance)
+    provenance = catalogue.provenance("nasbenchnlp", "measured", note, file=nas.SINGLE)
+    return curves_table(nas.PTB, tuple(map(str, ids)), features, *arrays(per_row, nas.PTB_REPEATS), provenance)
 
 
 def arrays(runs: Sequence[Sequence[TrainingLog]], repeats: int) -> tuple[Floats, Floats, npt.NDArray[np.uint8]]:
@@ -174,7 +159,7 @@ def arrays(runs: Sequence[Sequence[TrainingLog]], repeats: int) -> tuple[Floats,
 
     A row without runs has status `failed`, and 0 parameters and cost 0 in its first epoch.
     """
-    values = np.full((len(runs), repeats, EPOCHS, len(METRICS)), np.nan)
+    values = np.full((len(runs), repeats, nas.EPOCHS, len(METRICS)), np.nan)
     cost = np.full(values.shape[:3], np.nan)
     status = np.full(values.shape[:2], OK, np.uint8)
     for row, of_row in enumerate(runs):
@@ -183,7 +168,7 @@ def arrays(runs: Sequence[Sequence[TrainingLog]], repeats: int) -> tuple[Floats,
             values[row, repeat, :end, :3] = run.losses
             values[row, repeat, :end, 3] = run.parameters
             cost[row, repeat, :end] = np.cumsum(run.seconds)
-            status[row, repeat] = DIVERGED if run.diverged else TRUNCATED if end < EPOCHS else OK
+            status[row, repeat] = DIVERGED if run.diverged else TRUNCATED if end < nas.EPOCHS else OK
         if not of_row:
             # Somebody who tries it learns that at once and pays nothing.
             values[row, 0, 0, 3] = cost[row, 0, 0] = 0.0
@@ -198,7 +183,7 @@ def curves_table(
     """Make a table of 50-epoch learning curves from what `arrays` returns."""
     return Table(
         name, keys, METRICS, values, cost, provenance, "s", feature_names=FEATURE_NAMES, features=features,
-        levels=np.arange(1.0, EPOCHS + 1), level_unit="epochs", status=status,
+        levels=np.arange(1.0, nas.EPOCHS + 1), level_unit="epochs", status=status,
     )  # fmt: skip
 
 

@@ -13,16 +13,8 @@ import numpy as np
 from hpo_envs.tables import store
 from hpo_envs.tables.cells.canonical import key
 from hpo_envs.tables.cells.recipe import Cell
+from hpo_envs.tables.datasets import nasbenchnlp as nas
 from hpo_envs.tables.datasets import packing
-from hpo_envs.tables.datasets.nasbenchnlp import (
-    EPOCHS,
-    LOGS,
-    PARAMETERS,
-    PTB_FINAL,
-    PTB_REPEATS,
-    RELEASED_FEATURES,
-    WIKITEXT2,
-)
 from hpo_envs.tables.datasets.nasbenchnlp.build import FEATURE_DECIMALS, LOSS_DECIMALS, PACKS, TICK, WORDS
 from hpo_envs.tables.datasets.nasbenchnlp.features import group, read_released, row_features
 from hpo_envs.tables.datasets.nasbenchnlp.logs import TrainingLog, read_archive
@@ -31,10 +23,11 @@ from hpo_envs.tables.table import Floats
 
 
 def make() -> packing.Packs:
-    """The arrays of both packs."""
-    released = read_released(store.read(RELEASED_FEATURES), RELEASED_FEATURES)
-    logs, final = read_archive(store.read(LOGS), LOGS), read_final(store.read(PARAMETERS).decode("utf-8-sig"))
-    return {PACKS[WIKITEXT2]: curves(logs, released), PACKS[PTB_FINAL]: final_losses(final, released)}
+    """Return the arrays of both packs."""
+    released = read_released(store.read(nas.RELEASED_FEATURES), nas.RELEASED_FEATURES)
+    logs = read_archive(store.read(nas.LOGS), nas.LOGS)
+    final = read_final(store.read(nas.PARAMETERS).decode("utf-8-sig"))
+    return {PACKS[nas.WIKITEXT2]: curves(logs, released), PACKS[nas.PTB_FINAL]: final_losses(final, released)}
 
 
 def curves(logs: Sequence[TrainingLog], released: dict[int, Floats]) -> dict[str, packs.Array]:
@@ -54,8 +47,8 @@ def curves(logs: Sequence[TrainingLog], released: dict[int, Floats]) -> dict[str
         for runs in by_recipe.values()
     ]
     ordered = [log for runs in by_recipe.values() for log in runs]
-    losses = np.full((len(ordered), EPOCHS, len(WORDS)), np.nan, np.float32)
-    ticks = np.zeros((len(ordered), EPOCHS))
+    losses = np.full((len(ordered), nas.EPOCHS, len(WORDS)), np.nan, np.float32)
+    ticks = np.zeros((len(ordered), nas.EPOCHS))
     for run, log in enumerate(ordered):
         end = len(log.seconds)
         losses[run, :end], ticks[run, :end] = log.losses * WORDS, log.seconds / TICK
@@ -94,7 +87,7 @@ def final_losses(final: dict[int, tuple[float, float]], released: dict[int, Floa
     for i in sorted(final):
         groups.setdefault(group(i), []).append(final[i])
     ids = [g for g in sorted(groups) if g in released]
-    losses, sizes = np.zeros((len(ids), PTB_REPEATS)), []
+    losses, sizes = np.zeros((len(ids), nas.PTB_REPEATS)), []
     for row, g in enumerate(ids):
         losses[row, : len(groups[g])] = np.nan_to_num([loss for loss, _ in groups[g]])
         sizes.append({size for _, size in groups[g]})

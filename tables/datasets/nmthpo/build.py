@@ -18,7 +18,7 @@ import numpy as np
 from hpo_envs.tables import catalogue
 from hpo_envs.tables.datasets.nmthpo import TABLES
 from hpo_envs.tables.files import packs
-from hpo_envs.tables.table import STATUSES, Floats, Hyperparameter, Metric, Provenance, Table, searched
+from hpo_envs.tables.table import FAILED, OK, Floats, Hyperparameter, Metric, Provenance, Table, searched
 
 NAMES = TABLES
 
@@ -81,8 +81,8 @@ def shipped(name: str) -> Table:
         values = np.tile(evals.max(axis=0), (len(cells), 1))
         values[:, 0] = 0.0
         values[index] = evals
-        status = np.full(len(cells), STATUSES.index("failed"), np.uint8)
-        status[index] = STATUSES.index("ok")
+        status = np.full(len(cells), FAILED, np.uint8)
+        status[index] = OK
         note = (
             f"{len(cells) - len(index)} of {len(cells)} grid cells failed to train or did not learn (footnote 7): "
             "BLEU 0, the other metrics at their worst measured value."

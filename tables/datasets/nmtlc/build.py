@@ -23,7 +23,7 @@ from hpo_envs.tables import catalogue, exact
 from hpo_envs.tables.datasets.nmthpo import build as nmthpo
 from hpo_envs.tables.datasets.nmtlc import CORPORA, MAX_LOG_PERPLEXITY, PATIENCE, TABLES, UPDATES_PER_CHECKPOINT
 from hpo_envs.tables.files import packs
-from hpo_envs.tables.table import STATUSES, Floats, Hyperparameter, Metric, Table, searched
+from hpo_envs.tables.table import OK, TRUNCATED, Floats, Hyperparameter, Metric, Table, searched
 
 NAMES = TABLES
 
@@ -84,7 +84,7 @@ def shipped(name: str) -> Table:
     for row, curve in enumerate(curves):
         values[row, 0, : len(curve)] = curve
         cost[row, 0, : len(curve)] = levels[: len(curve)]
-    status = np.where(ended, STATUSES.index("ok"), STATUSES.index("truncated")).astype(np.uint8)
+    status = np.where(ended, OK, TRUNCATED).astype(np.uint8)
     unit = "updates" if scratch else "checkpoints"
     return Table(
         name, _keys(configs), METRICS if scratch else (*METRICS, BLEU), values, cost,

@@ -11,7 +11,7 @@ import numpy as np
 from hpo_envs.tables import catalogue
 from hpo_envs.tables.datasets.taskset import DIGITS, HIGHEST, KEPT, STEPS, TABLES, TASKS
 from hpo_envs.tables.files import packs
-from hpo_envs.tables.table import STATUSES, Hyperparameter, Metric, Table, searched
+from hpo_envs.tables.table import DIVERGED, OK, Hyperparameter, Metric, Table, searched
 
 NAMES = TABLES
 
@@ -57,7 +57,7 @@ def shipped(name: str) -> Table:
     values = np.stack([packs.unscaled(data[m.name], DIGITS) for m in METRICS], axis=-1)
     values[np.arange(len(KEPT)) >= data["ends"][:, None]] = np.nan
     levels = np.array(KEPT, np.float64) * STEPS
-    status = np.where(data["ends"] < len(KEPT), STATUSES.index("diverged"), 0).astype(np.uint8)
+    status = np.where(data["ends"] < len(KEPT), DIVERGED, OK).astype(np.uint8)
     return Table(
         name, tuple(f"draw-{draw:03d}" for draw in range(len(configs))), METRICS, values[:, None],
         np.broadcast_to(levels, (len(configs), 1, len(KEPT))),

@@ -82,12 +82,7 @@ def spellings(columns: Mapping[str, Cells], delimiter: str, decimal: str | None 
 
     A comma is decimal if it is not followed by exactly three digits. It is a thousands separator if a point follows
     it; or if all commas of a column are followed by three digits and points are decimal elsewhere in the file, or
-    commas separate its fields.
-
-    Args:
-        columns: Name -> cells.
-        delimiter: Separator of the file's fields; empty if there is none.
-        decimal: The decimal separator, `.` or `,`, if it is stated.
+    commas separate its fields (`delimiter`). A stated decimal separator decides.
 
     Raises:
         ValueError: A column can be read in two ways.

@@ -8,13 +8,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from hpo_envs.tables.table import LOST
+from hpo_envs.tables.table import DIVERGED, FAILED, LOST, OK, TRUNCATED
 from hpo_envs.tables.user import cells as of_cells
 from hpo_envs.tables.user.cells import (
-    DIVERGED,
-    FAILED,
-    OK,
-    TRUNCATED,
     UNFINISHED,
     Floats,
     absent,
@@ -26,17 +22,8 @@ from hpo_envs.tables.user.cells import (
     numbers,
     numeric,
 )
-from hpo_envs.tables.user.deciding.names import (
-    CHECKED,
-    IDENTIFIERS,
-    LEVELS,
-    SPREADS,
-    STATES,
-    VALIDATED,
-    among,
-    goal_of,
-    is_time,
-)
+from hpo_envs.tables.user.deciding import names
+from hpo_envs.tables.user.deciding.names import among, goal_of, is_time
 from hpo_envs.tables.user.frame import Decision, Frame, count
 from hpo_envs.tables.user.statement import NO_COST, Decisions, Statement
 
@@ -75,10 +62,10 @@ def _guessed(frame: Frame) -> tuple[str, Sequence[str]]:
     free = [n for n in frame.cells if n not in frame.settings and of_cells.scorable(frame[n])]
     marked = [n for n in free if n in frame.scores]
     measured = marked or [n for n in free if goal_of(n)]
-    measured = [n for n in measured if not is_time(n) and not among(n, SPREADS)] or marked
-    varied = [n for n in measured if len(np.unique(numbers(frame[n])[~np.isnan(numbers(frame[n]))])) > 1]
-    checked = [n for n in varied if among(n, CHECKED)]
-    validated = [n for n in checked if among(n, VALIDATED)]
+    measured = [n for n in measured if not is_time(n) and not among(n, names.SPREADS)] or marked
+    varied = [n for n in measured if pd.Series(numbers(frame[n])).nunique() > 1]
+    checked = [n for n in varied if among(n, names.CHECKED)]
+    validated = [n for n in checked if among(n, names.VALIDATED)]
     for some in (varied, checked, validated, [n for n in varied if goal_of(n) == "max"]):
         if len(some) == 1:
             return some[0], ()
@@ -91,11 +78,12 @@ def _guessed(frame: Frame) -> tuple[str, Sequence[str]]:
 def without_logs(found: Decisions) -> Decisions:
     """Leave out the lines of a training log without the score, and the columns that only these lines have, if any."""
     frame, stated = found.frame, found.stated
-    steps = any(re.fullmatch(LEVELS, n.lower()) and numeric(c) for n, c in frame.cells.items())
+    plain = [n for n, c in frame.cells.items() if numeric(c)]
+    steps = [n for n in plain if re.fullmatch(names.LEVELS, n.lower())]
     without = absent(frame[stated.score[0]])
     if not steps or stated.status or without.sum() * 3 < len(frame) or without.all():
         return found
-    full = {n: ~absent(c) for n, c in frame.cells.items() if numeric(c) and not re.fullmatch(LEVELS, n.lower())}
+    full = {n: ~absent(frame[n]) for n in plain if n not in steps}
     often = [n for n, f in full.items() if (f & without).sum() * 2 > without.sum()]
     other = [n for n in often if not (full[n] & ~without).any()]
     text = f"{count(int(without.sum()), 'line')} without the score"
@@ -103,7 +91,7 @@ def without_logs(found: Decisions) -> Decisions:
         said = frame.of("ignored", f"on {text}, which are left out", *other)
         return found.add(said, frame=replace(frame, cells=frame.cells[~without].drop(columns=other)))
     # Or more often than the score, which the same runs have on other lines.
-    runs = [c for n, c in frame.cells.items() if re.fullmatch(IDENTIFIERS, n.lower()) and c.duplicated().any()]
+    runs = [c for n, c in frame.cells.items() if re.fullmatch(names.IDENTIFIERS, n.lower()) and c.duplicated().any()]
     same = any({*c[without]} <= {*c[~without]} for c in runs)
     other = [n for n in often if frame[n][without].nunique() * 2 > without.sum()]
     if not same or not other:
@@ -119,7 +107,7 @@ def states(frame: Frame, stated: Statement) -> tuple[str, Codes] | None:
         ValueError: A word is not a state, in the tool's column or the one stated by the user.
     """
     certain = stated.status or frame.one(frame.recipe.state)
-    column = certain or next((c for c in frame.cells if c.lower() in STATES), None)
+    column = certain or next((c for c in frame.cells if c.lower() in names.STATES), None)
     if column is None or column in (*stated.score, *stated.drop, *stated.hyperparameters):
         return None
     found = each(of_cells.as_text(frame[column]), lambda t: OK if missing(t) else meaning(t), OK)
@@ -160,11 +148,11 @@ def ended(found: Decisions) -> Decisions:
     return found.add(*said, frame=frame, scores=values, lines=lines, stated={"status": column})
 
 
-def scores(frame: Frame, names: tuple[str, ...]) -> tuple[Floats, Codes]:
+def scores(frame: Frame, metrics: tuple[str, ...]) -> tuple[Floats, Codes]:
     """(lines, metrics) scores, NaN where missing, and (lines,) statuses implied by the scores alone."""
     columns = []
     status = np.full(len(frame), OK)
-    for name in names:
+    for name in metrics:
         cells = frame[name]
         values = numbers(cells)
         if is_text(cells):

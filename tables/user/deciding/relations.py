@@ -84,11 +84,7 @@ def functions(
 def dependent(frame: pd.DataFrame, numbers: Collection[str]) -> dict[str, tuple[str, bool]]:
     """Find numbers that rarely repeat although other columns form a grid or, without one, correlate with other columns.
 
-    A 0 on at least a quarter of the lines counts as a missing value.
-
-    Args:
-        frame: See `functions`.
-        numbers: Names of the numeric columns.
+    A 0 on at least a quarter of the lines counts as a missing value. For the arguments see `functions`.
 
     Returns:
         Column -> the evidence in words, and whether it is more likely a measurement than the other: if the others form
@@ -132,7 +128,7 @@ def _codes(values: pd.Series) -> Index:
 
 
 def _grid(frame: pd.DataFrame, columns: list[str]) -> tuple[list[str], int]:
-    """Columns of which the lines have all or most combinations, earliest first, and the number of combinations."""
+    """Return columns that form a grid, each with at least 80 % of its combinations with those before, and its cells."""
     grid: list[str] = []
     cells = 1
     for c in columns:

@@ -67,8 +67,8 @@ def assign(found: Decisions) -> Decisions:
     if level:
         how = "" if s.level else "; runs have several lines each"
         option = "" if s.level or runs or recipe.level else f"--level {quote(level)} or {TAKE}"
-        different_levels = len(np.unique(numbers(frame[level])[~np.isnan(numbers(frame[level]))]))
-        said.append(frame.of("level", f"the checkpoint, {different_levels} different{how}", level, option=option))
+        several = pd.Series(numbers(frame[level])).nunique()
+        said.append(frame.of("level", f"the checkpoint, {several} different{how}", level, option=option))
     kept = s.hyperparameters or chosen()
     chosen_names = tuple(c for c in kept if c != repeat and c not in s.drop)
     stated = {"hyperparameters": chosen_names, "level": level, "repeat": repeat}
@@ -167,7 +167,7 @@ def _measured(found: Decisions, column: str) -> tuple[str, str]:
 
 
 def _doubts(found: Decisions, columns: Sequence[str], run: str | None) -> Why:
-    """Decisions on columns that seem measured, or that others or the score determine, by the last line of each run."""
+    """Decide, from the last line of each run, on columns that seem measured or depend on others or on the score."""
     frame, score, fixed = found.frame, found.scores[:, 0], found.stated.categorical
     lines = frame.cells.assign(**{"": np.arange(len(frame))}).drop_duplicates(run, keep="last") if run else frame.cells
     lines = lines.iloc[:: len(lines) // relations.LINES + 1]

@@ -22,7 +22,7 @@ NARROW = 3.0
 """Factor within which numbers look alike on a linear and a logarithmic scale."""
 
 NEAR = 10.0
-"""Factor within which the scale with the more even steps is certain if these vary by less than their mean."""
+"""Largest ratio of numbers at which the scale with evener steps is certain, if these vary less than their mean."""
 
 EVENLY = {"linear": "steps are even", "log": "ratios are even", "decay": "ratios of 1 - x are even"}
 UNIFORMLY = {"linear": "uniform", "log": "log-uniform", "decay": "log-uniform in 1 - x"}

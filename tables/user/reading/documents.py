@@ -36,12 +36,9 @@ class Document(NamedTuple):
 
 
 def of_json(source: str, content: bytes, alone: bool = True) -> Document:
-    """The runs of a JSON document: a list, or a mapping with a list, columns, named runs, or several tables.
+    """Return the runs of a JSON document: a list, or a mapping with a list, columns, named runs, or several tables.
 
-    Args:
-        source: Name of the document in errors.
-        content: Bytes of the document.
-        alone: Whether it is the only file; if not, a mapping is one run unless it has a list of lines.
+    If it is not the only file (`alone`), a mapping is one run unless it has a list of lines.
 
     Raises:
         ValueError: The document is not JSON, or has no runs.

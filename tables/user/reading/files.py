@@ -238,10 +238,6 @@ def _cells(source: str, rows: Callable[[], Any], delimiter: str, width: int, tex
         raise ValueError(f"{source} must be CSV, got {error}") from None
 
 
-def _named_or(before: str, name: str) -> str:
-    return name or before
-
-
 def _header(source: str, rows: list[list[str]]) -> tuple[list[str], int]:
     """The names of columns, and the number of lines of the header.
 
@@ -255,7 +251,7 @@ def _header(source: str, rows: list[list[str]]) -> tuple[list[str], int]:
     blank = any(b and not a for a, b in zip(first, below, strict=False))
     named, used = first, 1
     if words and (len({*filter(None, first)}) < len([*filter(None, first)]) or blank):
-        filled = list(itertools.accumulate(first, _named_or)) if blank else first
+        filled = [next(filter(None, first[j::-1]), "") for j in range(len(first))] if blank else first
         named, used = [f"{a}.{b}" if a and b else a or b for a, b in zip(filled, below, strict=True)], 2
         if after[0] and not any(after[1:]) and len(after) > 2:
             named, used = [named[0] or after[0], *named[1:]], 3

@@ -61,12 +61,7 @@ class FolderRun(NamedTuple):
 
 
 def of_folder(folder: Path, read: Read, csv: Csv) -> Frame:
-    """The frame of a folder of runs.
-
-    Args:
-        folder: The folder.
-        read: Function that reads a file.
-        csv: Function that makes a frame of the content of a CSV file.
+    """Return the frame of a folder of runs; `read` reads a file, and `csv` makes a frame of a CSV file's content.
 
     Raises:
         ValueError: There are no runs, a file is invalid, or several files of a run list lines.

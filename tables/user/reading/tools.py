@@ -215,4 +215,4 @@ RECIPES = (
         scores=r"(?:metrics?|results?|scores?|summary)[./](.+)", state="state|status",
     ),
 )  # fmt: skip
-"""Recipes of the tools, those with more distinctive columns first; last a general one for nested settings."""
+"""Recipes in the order in which they are tried; the last is a general one for nested settings."""

@@ -78,10 +78,15 @@ def test_saved_table_is_table(table: Table, tmp_path: Path) -> None:
     rejects("must be a table written by hpo-envs", user.load, path)
 
 
-def test_replacing_table_is_seen_at_once(table: Table) -> None:
+@pytest.mark.parametrize("file", [None, "sweep.npz"])
+def test_replacing_table_is_seen_at_once(table: Table, folder: Path, file: str | None) -> None:
     user.save(table)
     assert len(store.load("user/sweep")) == 8
-    user.save(table.subset([0, 1, 2]), replace=True)
+    path = None if file is None else folder / file
+    user.save(table.subset([0, 1, 2]), path, replace=True)
+    assert len(store.load("user/sweep")) == 3
+    user.remember(table)
+    user.save(table.subset([0, 1, 2]), path)  # the file is left unchanged
     assert len(store.load("user/sweep")) == 3
 
 

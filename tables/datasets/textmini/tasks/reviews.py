@@ -9,7 +9,7 @@ _OPINION = re.compile(r"\[([+-]\d)\]")
 
 
 def read(archive: bytes) -> dict[str, Examples]:
-    """The sentences; the class is the sign of the sum of their opinions on features of the product."""
+    """Split the sentences by a hash; a class is the sign of the sum of opinions on features, `none` if it is 0."""
     found = []
     for name, text in members(archive, "product_reviews_1", "latin-1").items():
         for line in () if name == "README.txt" else text.split("\n"):
