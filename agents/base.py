@@ -1,4 +1,4 @@
-"""Ask/tell interface (`Agent`), agents written as loops (`Planned`), incumbents, lost runs, checks of arguments."""
+"""Ask/tell interface (`Agent`), agents written as loops (`Planned`), incumbents, lost runs, checks of numbers."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class Agent(abc.ABC):
             end a run.
         parallel: Whether `ask` may be called again before the last action's outcome is reported. Such agents accept
             outcomes in any order. Agents for which this depends on the problem set it in the constructor.
-        random_first: Number of initial actions drawn as in random search. With a budget of at most this many
-            evaluations the agent is random search, and results note this.
+        random_first: Number of initial actions drawn at random, as random search draws them. With a budget of at most
+            this many evaluations the agent is random search, and results note this.
         listens: Whether the agent learns from actions that it did not suggest.
         trained_on: Languages or task groups of the tables that the agent's weights were fitted to. Runs on a problem
             whose `held_out` has one of them are marked `seen` in all results.
@@ -57,11 +57,11 @@ class Agent(abc.ABC):
         return f"<{type(self).__name__} on {self.problem}>"
 
     def observe(self, observation: npt.NDArray[np.float32], mask: npt.NDArray[np.int8] | None) -> None:  # noqa: B027
-        """Receive the observation and the mask before an action; only called if `observes` is True.
+        """Receive the observation and the mask before an action, if `observes` is True; by default, do nothing.
 
         Args:
             observation: (d,) observation of the environment without wrappers.
-            mask: (n,) 1 for useful actions, the components of an action concatenated; None: no mask.
+            mask: (n,) 1 for each useful value of each component of an action, concatenated; None: no mask.
         """
 
     @classmethod  # noqa: B027
@@ -94,11 +94,7 @@ class Agent(abc.ABC):
         """
 
     def pend(self, action: Any) -> None:  # noqa: B027
-        """Receive an action that another process evaluates; ignored by default.
-
-        Args:
-            action: The action that is pending.
-        """
+        """Receive a pending action, which another process evaluates; by default, ignore it."""
 
     @abc.abstractmethod
     def recommend(self) -> Any:
@@ -149,7 +145,7 @@ def prepare_each(agents: Iterable[Agent]) -> None:
     for agent in agents:
         alike.setdefault(type(agent), []).append(agent)
     for kind, members in alike.items():
-        if issubclass(kind, Agent):  # what stands before an agent, or looks like one, need not be one
+        if issubclass(kind, Agent):
             kind.prepare(members)
 
 
@@ -165,7 +161,6 @@ class Planned(Agent):
         super().__init__(problem, seed)
         self._plan = self.plan()
         self._next: Any = None
-        self._started = False
 
     @abc.abstractmethod
     def plan(self) -> Generator[Any, tuple[Any, Mapping[str, Any]], None]:
@@ -173,13 +168,12 @@ class Planned(Agent):
 
     def ask(self) -> Any:
         """Return the last action that the plan yielded; the first call starts the plan."""
-        if not self._started:
-            self._started = True
+        if self._next is None:
             self._next = next(self._plan)
         return self._next
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Send the outcome to the plan and store the plan's next action; set `done` if the plan returns.
+        """Send the outcome to the plan, which yields the next action; set `done` if it returns instead.
 
         Raises:
             ValueError: The step evaluated nothing, as with several simulated workers; a plan needs each outcome in

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import functools
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -10,7 +12,7 @@ import gymnasium as gym
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.agents.base import Agent, Incumbent, lost
+from hpo_envs.agents.base import Agent, Incumbent
 from hpo_envs.agents.models import Floats, Indices
 from hpo_envs.agents.models.gp import kernels
 from hpo_envs.agents.problem import Problem, affordable
@@ -30,7 +32,6 @@ class Candidates(Incumbent):
         top: Index of the last checkpoint, that of a full training.
         times: (count,) number of times each candidate was suggested, or reported without a suggestion.
         pending: Candidates suggested but not yet reported, in the order of suggestion, repeats included.
-        failed: (count,) whether the last run of each candidate failed or diverged.
 
     Raises:
         ValueError: The action space is neither `Discrete` nor `MultiDiscrete`.
@@ -45,11 +46,10 @@ class Candidates(Incumbent):
         self._shape = tuple(space.nvec.tolist()) if isinstance(space, gym.spaces.MultiDiscrete) else (int(space.n),)
         self._grid = isinstance(space, gym.spaces.MultiDiscrete) and problem.levels is None
         self.pairs = isinstance(space, gym.spaces.MultiDiscrete) and problem.levels is not None
-        self.count = int(np.prod(self._shape)) if self._grid else self._shape[0]
+        self.count = math.prod(self._shape) if self._grid else self._shape[0]
         self.levels = np.asarray(problem.levels if self.pairs else [1.0], dtype=np.float64)
         self.top = len(self.levels) - 1
         self.times = np.zeros(self.count, np.int64)
-        self.failed = np.zeros(self.count, bool)
         self.pending: list[int] = []
         self._order: list[int] = []
 
@@ -75,15 +75,10 @@ class Candidates(Incumbent):
         """(count, k) features that are not constant over the candidates."""
         return self.features[:, np.ptp(self.features, axis=0) > 0]
 
-    def gram(self, kernel: str, length_scale: float) -> Floats:
-        """Return the (count, count) kernel matrix of the features, a part of that of the base if the base is small."""
-        matrix, index = self.base_gram(kernel, length_scale)
-        return matrix if index is None else matrix[np.ix_(index, index)]
-
     def base_gram(self, kernel: str, length_scale: float) -> tuple[Floats, Indices | None]:
-        """Return the kernel matrix of the problem's base and the row of each candidate in this matrix.
+        """Return the kernel matrix of the problem's base and the (count,) row of each candidate in this matrix.
 
-        Without a base, or if the base is large, return the matrix of the candidates and None.
+        Without an index of rows of the base, or if the base is large, return the matrix of the candidates and None.
         """
         base, index = self._problem.base, self._problem.index
         if base is None or index is None or len(base) > kernels.LARGEST_SHARED:
@@ -91,7 +86,10 @@ class Candidates(Incumbent):
         return kernels.gram(kernel, base, length_scale), index
 
     def gram_rows(self, kernel: str, length_scale: float) -> Callable[[int], Floats]:
-        """Return a function that maps k to row k of `gram`; if the base is large, it does not compute the matrix."""
+        """Return a function that maps k to the (count,) kernel values of candidate k with all candidates.
+
+        If the base is large, each call computes them; else they are taken from the matrix of `base_gram`.
+        """
         base = self.features if self._problem.base is None else self._problem.base
         if len(base) > kernels.LARGEST_SHARED:
             return lambda k: kernels.gram_row(kernel, self.features, length_scale, k)
@@ -108,7 +106,7 @@ class Candidates(Incumbent):
         return affordable(self.levels, resource)
 
     def action(self, row: int, level: int | None = None) -> Any:
-        """Return the action that evaluates a candidate; if actions are pairs, its level is `top` by default."""
+        """Return the action that evaluates a candidate; if actions are pairs, at a level (None: `top`)."""
         if self.pairs:
             return np.array([row, self.top if level is None else level])
         return np.array(np.unravel_index(row, self._shape)) if self._grid else int(row)
@@ -132,20 +130,19 @@ class Candidates(Incumbent):
         if not super().note(action, reward, info):
             return False
         row = self.row(action)
-        try:
+        if row in self.pending:
             self.pending.remove(row)
-        except ValueError:  # nobody asked for it
+        else:  # not suggested
             self.times[row] += 1
-        self.failed[row] = lost(info)
         return True
 
     @property
     def free(self) -> npt.NDArray[np.bool_]:
-        """(count,) mask of the candidates with the smallest `times`: the untried ones, while there are any."""
+        """(count,) mask of the candidates tried least often: the untried ones, while there are any."""
         return np.asarray(self.times == self.times.min())
 
     def nearest(self, distances: Floats, fresh: bool) -> int:
-        """Return the candidate with the smallest of (count,) distances; with `fresh`, only free ones are compared."""
+        """Return the candidate with the smallest of (count,) distances; if `fresh`, the nearest of the free ones."""
         return int(np.argmin(np.where(self.free, distances, np.inf) if fresh else distances))
 
     def shuffle(self, rng: np.random.Generator) -> None:
@@ -162,8 +159,8 @@ class Candidates(Incumbent):
             self.shuffle(rng)
 
     def recommend(self, rng: np.random.Generator) -> Any:
-        """Return the best evaluated action; before the first evaluation, the action of a random candidate."""
-        return self.action(int(rng.integers(self.count))) if self.best is None else self.best[1]
+        """Return the best evaluated action; before any, that of a random candidate, which leaves `rng` unchanged."""
+        return self.action(int(copy.deepcopy(rng).integers(self.count))) if self.best is None else self.best[1]
 
 
 class OnCandidates(Agent):
@@ -172,7 +169,7 @@ class OnCandidates(Agent):
     candidates: Candidates
 
     def recommend(self) -> Any:
-        """Return the evaluated action with the largest sum of rewards; before any evaluation, a random action."""
+        """Return the best evaluated action, see `Incumbent`; before any evaluation, that of a random candidate."""
         return self.candidates.recommend(self.rng)
 
 
@@ -183,20 +180,20 @@ AFFORDABLE = 20_000
 """Largest number of candidates at which all are scored."""
 
 INCUMBENTS = 5
-"""Number of best candidates whose neighbours are scored."""
+"""Number of the best candidates whose neighbours are scored."""
 
 NEIGHBOURS = 100
 """Number of neighbours scored for each of the best candidates."""
 
 RANDOM = 1500
-"""Number of random candidates that are scored."""
+"""Largest number of random candidates that are scored."""
 
 
 class CandidatePool:
     """Candidates to score if scoring all takes too long: neighbours of the best ones so far, and random ones.
 
     Model-based optimizers maximise their acquisition function on large or infinite spaces in this way, near incumbents
-    and at random points (Hutter et al. 2011, section 4.3). The nearest candidates of an incumbent are looked up once.
+    and at random points (Hutter et al. 2011, section 4.3). The nearest candidates of an incumbent are computed once.
 
     Args:
         features: (n, d) float64 of all candidates.
@@ -215,10 +212,10 @@ class CandidatePool:
             rows: (t,) candidates observed.
             scores: (t,) scores of `rows`; higher is better.
             free: (n,) mask of candidates to suggest.
-            rng: Draws the random candidates, which are free ones.
+            rng: Draws the random candidates among the free ones.
         """
         best = dict.fromkeys(rows[i] for i in np.argsort(-scores, kind="stable")[: 2 * INCUMBENTS])
-        self._near = {k: self._near[k] if k in self._near else self._nearest(k) for k in list(best)[:INCUMBENTS]}
+        self._near = {k: self._near[k] if k in self._near else self._nearest(k) for k in [*best][:INCUMBENTS]}
         others = np.flatnonzero(free)
         drawn = rng.choice(others, min(RANDOM, len(others)), replace=False)
         return np.unique(np.concatenate([drawn, *self._near.values()]))

@@ -112,15 +112,14 @@ class Problem:
         """
         if not prefix:
             return self
-        base = np.zeros((0, 0)) if self.base is None else self.base
         chosen = [j for j, name in enumerate(self.feature_names) if name.startswith(prefix)]
-        if not chosen:
+        if self.base is None or not chosen:
             every = ", ".join(self.feature_names)
             raise ValueError(f"features must be a prefix of the name of a feature ({every}), got {prefix!r}")
         names = tuple(self.feature_names[j] for j in chosen)
         sources = tuple(s.with_columns(chosen, names) for s in self.sources)
         return dataclasses.replace(
-            self, features=None, base=base[:, chosen], feature_names=names, sources=sources, axes=(), points=None
+            self, features=None, base=self.base[:, chosen], feature_names=names, sources=sources, axes=(), points=None
         )
 
     def with_resource(self, resource: float | None) -> Problem:
@@ -143,10 +142,10 @@ class Problem:
 
     @property
     def rows(self) -> int:
-        """Number of candidates of a finite problem.
+        """Number of candidates.
 
         Raises:
-            ValueError: The candidates cannot be counted from the action space.
+            ValueError: There are no features, and actions are neither rows nor (row, level) pairs.
         """
         if self.features is not None:
             return len(self.features)
@@ -167,6 +166,7 @@ class Problem:
         Raises:
             ValueError: The space is not `Discrete`, `MultiDiscrete` or `Box`, or the grammar is not a function of a
                 module.
+            TypeError: An axis has a choice that is neither a number nor a string.
         """
         from hpo_envs.agents import wire
 
@@ -196,10 +196,7 @@ class Problem:
             plain["mutate"] = None if plain["mutate"] is None else wire.decode_function(plain["mutate"])
             plain["sources"] = tuple(Source(**source) for source in plain["sources"])
             return cls(**plain)
-        # OverflowError: too large ints; SystemError: texts that are no Unicode
-        except (
-            LookupError, TypeError, AttributeError, AssertionError, SyntaxError, OverflowError, SystemError,
-        ) as error:  # fmt: skip
+        except wire.MALFORMED as error:
             raise ValueError(f"data must be a problem written by to_bytes, got another message ({error!r})") from None
 
 

@@ -51,12 +51,12 @@ class RandomSearch(Agent):
         elif isinstance(space, (gym.spaces.Discrete, gym.spaces.MultiDiscrete)):
             self._incumbent = Candidates(problem)
         else:
-            # A private copy: seeding the problem's own space would tie agents to each other.
+            # A copy, as agents that share a problem must not share its space's generator.
             self._space = copy.deepcopy(space)
             self._space.seed(int(self.rng.integers(2**31)))
 
     def ask(self) -> Any:
-        """Return the next candidate in random order, a uniform sample, or the next action of one from the grammar."""
+        """Return the next candidate in random order, a uniform sample, or a candidate's next action in the grammar."""
         if self.problem.mutate is not None:
             return self._from_grammar()
         if isinstance(self._incumbent, Candidates):
@@ -73,7 +73,7 @@ class RandomSearch(Agent):
         return self._building[1].pop(0)
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Record the outcome; keep the action (or all actions of the candidate) with the largest sum of rewards."""
+        """Record the outcome; keep the best action (with a grammar, all actions of the candidate), see `Incumbent`."""
         self._incumbent.note(action if self.problem.mutate is None else self._building[0], reward, info)
 
     def recommend(self) -> Any:

@@ -25,7 +25,7 @@ LARGEST_GRAPH = 5000
 """Largest number of candidates of a graph: `similarity_graph.LARGEST`, repeated to spare the import of its module."""
 
 CONTAINERS = (list, dict, set, np.ndarray)
-"""Mutable types of hyperparameters, which are copied for each agent."""
+"""Types of hyperparameters that are copied for each agent, as it may change them."""
 
 
 @dataclass(frozen=True)
@@ -42,9 +42,9 @@ class Registration:
             `box-objectives`).
         needs: Modules of the optional packages that it needs, the one of its extra first; see `install`.
         alias_of: The readable name of which this one is an alias, if any.
-        open: Whether the name stands for many agents, one per value of its hyperparameters.
-        slow: Kinds of problems on which a run takes more than a second of CPU time, so that studies plan fewer runs
-            (`anywhere`, or see `slow`).
+        open: Whether the name stands for many agents, which differ by hyperparameter or by problem.
+        slow: Kinds of problems, named as in the function `slow`, on which a run takes more than a second of CPU time,
+            so that studies plan fewer runs.
         most: Largest number of candidates that it accepts; infinite: any number.
         objectives: Largest number of objectives, if it supports several.
         unseen: For an agent with trained weights, `module:function` that returns, for a problem and hyperparameters,
@@ -79,12 +79,12 @@ class Registration:
 
     @property
     def extra(self) -> str | None:
-        """First module of `needs`, which determines the extra to install; None if no optional package is needed."""
+        """First module of `needs`, which determines the extra to install, see `install`; None without `needs`."""
         return next(iter(self.needs), None)
 
     @property
     def entrant(self) -> bool:
-        """Whether `all` and the leaderboard include it: no alias, not `open`, not external and without sources."""
+        """Whether `all` and the leaderboard include it: not an alias, not `open`, not external, and without sources."""
         return self.alias_of is None and not (self.open or self.external or self.sources)
 
 
@@ -95,7 +95,7 @@ def _entry(target: str, supports: str, summary: str, **more: Any) -> Registratio
 FEATURED = "rows features levels"
 GRID = f"{FEATURED} grid"
 CUBE = f"{GRID} box"
-"""Kinds of problems that several agents support."""
+"""Kinds of problems, see `Registration.supports`; `GRID` is without boxes, and `FEATURED` also without grids."""
 
 
 def _transfer(target: str, summary: str, objectives: float = 1, **kwargs: Any) -> Registration:
@@ -113,7 +113,7 @@ def _external(
 
 
 def _fixed_kernels() -> dict[str, Registration]:
-    """Return registrations of optimisers with a fixed kernel, by name and by alias from Zhang and Duh (2020)."""
+    """Return registrations of optimizers with a fixed kernel, by name and by alias in Zhang and Duh (2020)."""
     bo, graph = "search.bo:BayesianOptimisation", "search.graph_search:GraphSearch"
     rows = (
         ("bo-ei", "BO_EI", bo, GRID, "ei", "Gaussian process, fixed {} kernel, EI"),
@@ -273,7 +273,7 @@ def _of_plugin(plugin: plugins.Plugin) -> Registration:
 def version_of(agent: str) -> dict[str, str]:
     """Return {name: version} of a plugin's distribution or of an agent's first optional package.
 
-    The dict is empty if the agent needs no such package, or if the package is not installed.
+    The dict is empty for a `module:factory`, for an agent without such a package, and if it is not installed.
     """
     if (plugin := _plugin(agent)) is not None:
         return {plugin.package: plugin.version}
@@ -304,7 +304,8 @@ def fits(name: str, problem: Problem, /, **hyperparameters: Any) -> bool:
     """Return whether an agent can run on a problem.
 
     The agent must support the kind of the problem and the numbers of candidates and objectives. If it needs sources,
-    one must share a feature with the problem; if it has trained weights, some must not be trained on the problem.
+    one must share a feature with the problem; if it has trained weights, some must be trained on none of the problem's
+    languages, unless `hyperparameters` allow others.
 
     Raises:
         ValueError: The agent is unknown.
@@ -363,8 +364,7 @@ def factory(agent: str) -> Callable[..., Agent]:
         raise ValueError(f"agent must be importable as module:factory, got {agent!r} ({error})") from None
     if not callable(made):
         raise ValueError(f"agent must be importable as module:factory, got {agent!r}, which is not a factory")
-    called: Callable[..., Agent] = made
-    return called
+    return made  # type: ignore[no-any-return]
 
 
 MANY_CANDIDATES, MANY_EVALUATIONS = 1000, 100
@@ -398,8 +398,8 @@ def make_each(
     """Yield an agent for each seed.
 
     Args:
-        agent: A factory, or an argument of `factory`.
-        problem: The shared problem, see `sealed`.
+        agent: A factory, or an argument of the function `factory`.
+        problem: The shared problem, see `problem.sealed`.
         seeds: One per agent.
         hyperparameters: Arguments of each agent; lists, dicts, sets and arrays are copied.
         rows: (seeds, k) rows of the problem's base for each agent; None: the candidates of the problem.
@@ -428,6 +428,7 @@ def make(
         ValueError: The agent does not exist, it needs source tasks and the problem has none, there are no such
             features, the resource is not positive, or the agent does not accept the problem or a value.
         TypeError: The agent takes no such hyperparameter.
+        ModuleNotFoundError: An optional package that the agent needs is not installed.
     """
     e = entry(name)
     if e.sources and not problem.sources:

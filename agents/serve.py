@@ -1,4 +1,4 @@
-"""Server process of isolated agents, which cannot open tables (`python -m hpo_envs.agents.serve`).
+"""Server process of isolated agents, which cannot open tables: `python -m hpo_envs.agents.serve`.
 
 It reads messages (`hpo_envs.agents.wire`) from standard input and replies on standard output. Output of agents goes to
 standard error.
@@ -41,35 +41,27 @@ class ServedAgents:
     def make(
         self, agent: str, problem: bytes, seeds: list[int], hyperparameters: Mapping[str, Any], rows: Any = None
     ) -> list[bool]:
-        """Make one agent for each seed, in place of the previous ones.
+        """Make one agent for each seed, in place of the previous ones; return for each whether it `observes`.
 
-        Args:
-            agent: Registered name, or `module:factory`.
-            problem: Result of `Problem.to_bytes`.
-            seeds: One per episode.
-            hyperparameters: Arguments of the agent.
-            rows: (seeds, k) rows of the problem's base for each agent; None: the candidates of the problem.
-
-        Returns:
-            Whether each agent acts on observations of the environment.
+        The problem is a result of `Problem.to_bytes`; all other arguments are those of `make_each`.
         """
         shared = sealed(Problem.from_bytes(problem))
         self._agents = list(make_each(agent, shared, seeds, hyperparameters, rows))
         return [agent.observes for agent in self._agents]
 
     def observe(self, who: list[int], observations: Any, masks: Any) -> None:
-        """Pass an observation, and a mask if there are masks, to each of the agents with indices `who`."""
+        """Pass an observation, and a mask unless `masks` is None, to each of the agents with indices `who`."""
         for k, i in enumerate(who):
             self._agents[i].observe(observations[k], None if masks is None else masks[k])
 
     def ask(self, who: list[int]) -> list[Any]:
         """Return the next action of each of the agents with indices `who`, after preparing them together."""
-        asked = [self._agents[i] for i in who]
-        prepare_each(asked)
-        return [_kept(agent.ask()) for agent in asked]
+        agents = [self._agents[i] for i in who]
+        prepare_each(agents)
+        return [_kept(agent.ask()) for agent in agents]
 
     def tell(self, who: list[int], actions: list[Any], rewards: list[Any], infos: list[Any]) -> list[bool]:
-        """Report an outcome to each of the agents with indices `who`; return whether each is done."""
+        """Report an outcome to each of the agents with indices `who`; return for each whether it is done."""
         for i, action, reward, info in zip(who, actions, rewards, infos, strict=True):
             self._agents[i].tell(action, reward, info)
         done = (self._agents[i].done for i in who)
@@ -80,11 +72,11 @@ class ServedAgents:
         return [_kept(agent.recommend()) for agent in self._agents]
 
     def random(self, counts: list[int]) -> list[bool]:
-        """Return, for each agent, whether its number of evaluations is at most its `random_first`."""
+        """Return, for each agent, whether its number of evaluations, in `counts`, is at most its `random_first`."""
         return [bool(k <= agent.random_first) for k, agent in zip(counts, self._agents, strict=True)]
 
     def trained_on(self) -> list[list[str]]:
-        """Return, for each agent, the sorted languages and task groups that it was trained on."""
+        """Return, for each agent, the sorted languages and task groups in its `trained_on`."""
         return [sorted(agent.trained_on) for agent in self._agents]
 
     def supports(self, agent: str) -> list[str]:
@@ -102,7 +94,7 @@ def _kept(value: Any) -> Any:
 
 
 def serve(requests: IO[bytes], replies: IO[bytes]) -> None:
-    """Reply to messages until the input ends; the reply to a call that raises is its traceback."""
+    """Reply to messages until the input ends; if a call raises, the reply is the end of its traceback (`LONGEST`)."""
     pool, process = ServedAgents(), os.getpid()
     while len(head := requests.read(wire.HEAD.size)) == wire.HEAD.size:
         text, arrays = wire.lengths(head)
@@ -110,9 +102,9 @@ def serve(requests: IO[bytes], replies: IO[bytes]) -> None:
         number = message.pop("number")
         try:
             answer = wire.encode({"number": number, "answer": getattr(pool, message.pop("do"))(**message)})
-        except BaseException:  # SystemExit, too: a message says more than an exit status
+        except BaseException:  # SystemExit, too: a message is clearer than an exit status
             answer = wire.encode({"number": number, "error": traceback.format_exc()[-LONGEST:]})
-        if os.getpid() != process:  # a child that an agent forked has returned, too: its parent answers
+        if os.getpid() != process:  # in a child that an agent forked: its parent replies
             os._exit(0)
         replies.write(answer)
         replies.flush()
@@ -121,7 +113,7 @@ def serve(requests: IO[bytes], replies: IO[bytes]) -> None:
 def _pipes() -> tuple[IO[bytes], IO[bytes]]:
     """Return standard input and output as pipes for messages only.
 
-    Afterwards agents read an empty standard input, and their output goes to standard error.
+    Afterwards, agents find an empty standard input, and their output goes to standard error.
     """
     pipes = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)

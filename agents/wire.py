@@ -16,7 +16,7 @@ import numpy as np
 from gymnasium import Space, spaces
 
 HEAD = struct.Struct("<4sQQ")
-"""Head of a message: its mark, number of bytes of JSON, and number of bytes of arrays and bytes objects."""
+"""Head of a message: its mark, the number of bytes of JSON, and that of arrays and bytes objects."""
 
 _MARK = b"hpo1"
 _DTYPE = re.compile(r"[<>|=]([?biuf][1248]|U[1-9][0-9]{0,5})")
@@ -52,7 +52,7 @@ def encode(message: Any) -> bytes:
 
 
 def lengths(head: bytes, most: int | None = None) -> tuple[int, int]:
-    """Return the numbers of bytes of JSON, and of arrays and bytes, that follow a head.
+    """Return two numbers of bytes that follow a head: those of JSON, and those of arrays and bytes objects.
 
     Args:
         head: `HEAD.size` bytes.
@@ -70,7 +70,7 @@ def lengths(head: bytes, most: int | None = None) -> tuple[int, int]:
 
 
 def decode(text: bytes, arrays: bytes) -> Any:
-    """Decode the bytes after a head; the arrays are writable.
+    """Decode the JSON of a message and the bytes of its arrays, which are writable.
 
     Raises:
         ValueError: The bytes are not a valid message.
@@ -100,7 +100,6 @@ def decode(text: bytes, arrays: bytes) -> Any:
 TRUSTED = "hpo_envs"
 """Package whose functions may be a problem's grammar; a message cannot name functions of any other."""
 
-
 SPACES = {"Discrete": ("n", "start"), "MultiDiscrete": ("nvec", "start"), "Box": ("low", "high")}
 """Kinds of spaces that can be encoded, and their arguments besides `dtype`."""
 
@@ -117,20 +116,24 @@ def encode_space(space: Space[Any]) -> dict[str, Any]:
     return {"kind": kind, "dtype": str(space.dtype)} | {n: np.asarray(getattr(space, n)).tolist() for n in SPACES[kind]}
 
 
+MALFORMED = (LookupError, TypeError, AttributeError, AssertionError, SyntaxError, OverflowError, SystemError)
+"""Errors, besides `ValueError`, that NumPy and Gymnasium raise on data that are not those of an encoded object."""
+
+
 def decode_space(data: dict[str, Any]) -> Space[Any]:
     """Decode a space that `encode_space` encoded.
 
     Raises:
-        ValueError: The data describe another kind of space.
+        ValueError: The data are not those of a space of `SPACES`.
     """
-    if (kind := data["kind"]) not in SPACES:
-        raise ValueError(f"kind must be one of {', '.join(SPACES)}, got {kind!r}")
-    if kind == "Discrete":
-        return spaces.Discrete(data["n"], start=data["start"])
-    dtype = np.dtype(data["dtype"])
-    made: Space[Any] = getattr(spaces, kind)(
-        **{name: np.array(data[name], dtype) for name in SPACES[kind]}, dtype=dtype.type
-    )
+    try:
+        kind, dtype = data["kind"], np.dtype(data["dtype"])
+        if kind == "Discrete":
+            return spaces.Discrete(data["n"], start=data["start"])
+        arguments = {name: np.array(data[name], dtype) for name in SPACES[kind]}
+        made: Space[Any] = getattr(spaces, kind)(**arguments, dtype=dtype.type)
+    except MALFORMED as error:
+        raise ValueError(f"space must be an encoded {', '.join(SPACES)}, got {data!r} ({error!r})") from None
     return made
 
 

@@ -1,6 +1,6 @@
 """Acquisition functions (EI, log EI, UCB, expected hypervolume improvement), and their maximisation on a box.
 
-On candidates they are maximised by scoring each, see `hpo_envs.agents.search.base.CandidateAgent.best_free`.
+Among candidates the maximum is found by scoring all of them, see `hpo_envs.agents.search.base.CandidateAgent`.
 """
 
 from collections.abc import Callable
@@ -14,10 +14,10 @@ from hpo_envs.agents.models.lbfgsb import minimise_each
 from hpo_envs.agents.models.pareto import front
 
 RANDOM, NEAR, BEST, STARTS = 400, 400, 5, 6
-"""Numbers of random points, of points near the best observations, of these observations, and of local searches."""
+"""Numbers of random points, of points near the best observations, of best observations, and of local searches."""
 
 ROUNDS, MOVES, STEPS = 2, 48, 15
-"""Rounds of discrete moves, moves of each start in a round, and iterations of L-BFGS-B on real axes after them."""
+"""Numbers of rounds of random moves, of moves from each start in a round, and of L-BFGS-B iterations on real axes."""
 
 SPREADS = (0.02, 0.3)
 """Smallest and largest standard deviation of moves along ordered axes."""
@@ -41,8 +41,7 @@ def expected_improvement(mean: Floats, deviation: Floats | float, best: Floats |
     gain = mean - best
     safe = np.maximum(deviation, 1e-300)
     z = np.clip(gain / safe, -1e8, 1e8)
-    out: Floats = np.maximum(gain * ndtr(z) + deviation * (np.exp(-0.5 * z * z) / _SQRT_2PI), 0.0)
-    return out
+    return np.asarray(np.maximum(gain * ndtr(z) + deviation * (np.exp(-0.5 * z * z) / _SQRT_2PI), 0.0))
 
 
 def log_expected_improvement(gap: Floats, scale: Floats) -> Floats:
@@ -54,23 +53,21 @@ def log_expected_improvement(gap: Floats, scale: Floats) -> Floats:
     below, above = np.minimum(x, 0.0), np.maximum(x, 0.0)
     density = -0.5 * x * x - 0.5 * np.log(2.0 * np.pi)
     bracket = 1.0 + below * np.sqrt(np.pi / 2.0) * erfcx(-below / np.sqrt(2.0))
-    log_below = density + np.where(
-        below < -1e3, -2.0 * np.log(np.maximum(-below, 1e3)), np.log(np.maximum(bracket, 1e-12))
-    )
+    tail = -2.0 * np.log(np.maximum(-below, 1e3))
+    log_below = density + np.where(below < -1e3, tail, np.log(np.maximum(bracket, 1e-12)))
     log_above = np.log(above * ndtr(above) + np.exp(-0.5 * above * above) / np.sqrt(2.0 * np.pi))
     return np.asarray(np.log(scale) + np.where(x > 0.0, log_above, log_below))
 
 
 def upper_confidence_bound(mean: Floats, deviation: Floats, beta: float) -> Floats:
     """Return mean + sqrt(beta) deviation, of the shape of `mean` (GP-UCB, Srinivas et al. 2010)."""
-    out: Floats = mean + np.sqrt(beta) * deviation
-    return out
+    return np.asarray(mean + np.sqrt(beta) * deviation)
 
 
 def expected_hypervolume_improvement(mean: Floats, deviation: Floats, points: Floats, reference: Floats) -> Floats:
     """Return the exact expected hypervolume improvement of two independent normal predictions (Emmerich et al. 2011).
 
-    The dominated region gained consists of vertical strips between neighbouring points of the front, each bounded above
+    The gain in dominated area consists of vertical strips between neighbouring points of the front, each bounded above
     by the point on its left. With psi(a) = E[max(a - f, 0)], an expected improvement, the result is the sum over strips
     of [psi1(right) - psi1(left)] psi2(top).
 
@@ -89,8 +86,7 @@ def expected_hypervolume_improvement(mean: Floats, deviation: Floats, points: Fl
     first = expected_improvement(-mean[0], deviation[0], -edges[:, None])
     second = expected_improvement(-mean[1], deviation[1], -tops[:, None])
     widths = np.diff(first, axis=0, prepend=0.0)
-    out: Floats = np.maximum((np.maximum(widths, 0.0) * second).sum(axis=0), 0.0)
-    return out
+    return np.asarray(np.maximum((np.maximum(widths, 0.0) * second).sum(axis=0), 0.0))
 
 
 class KernelAxes(Protocol):
@@ -98,7 +94,7 @@ class KernelAxes(Protocol):
 
     Attributes:
         real: (r,) indices of the continuous axes.
-        groups: (c,) axis of each column of `inputs`, ascending.
+        groups: (c,) index of the axis of each column of `inputs`, ascending.
     """
 
     real: Indices
@@ -118,11 +114,11 @@ class BoxAxes(KernelAxes, Protocol):
         ...
 
     def snap(self, x: Floats) -> Floats:
-        """Return the configurations nearest to (n, d) points, as an (n, d) array."""
+        """Return the (n, d) configurations nearest to points."""
         ...
 
     def neighbours(self, x: Floats, rng: np.random.Generator, spread: Floats | float) -> Floats:
-        """Return (n, d) random points, each near the (n, d) point of the same index."""
+        """Return (n, d) random neighbours of points."""
         ...
 
 
@@ -135,7 +131,7 @@ def maximise(
     Args:
         space: The axes.
         score: Acquisition at (n, d) snapped points.
-        slope: Function that returns the scores and their gradients along the real axes; None: no gradient is known.
+        slope: Function that returns the scores and their (n, r) gradients along the real axes; None: no gradients.
         best: (k, d) points near which good points are expected.
         rng: Draws points and moves.
     """
@@ -148,10 +144,8 @@ def maximise(
     for k in range(ROUNDS):
         moved = space.neighbours(np.repeat(top, MOVES, axis=0), rng, SPREADS[1] * 0.3 ** (k + 1))
         found = score(moved).reshape(len(top), MOVES)
-        better = found.max(axis=1) > held
-        top = np.where(
-            better[:, None], moved.reshape(len(top), MOVES, -1)[np.arange(len(top)), found.argmax(axis=1)], top
-        )
+        best_moved = moved.reshape(len(top), MOVES, -1)[np.arange(len(top)), found.argmax(axis=1)]
+        top = np.where((found.max(axis=1) > held)[:, None], best_moved, top)
         held = np.maximum(held, found.max(axis=1))
     if slope is not None and len(space.real):
         top, held = _climb(space, slope, top, held)
@@ -161,7 +155,7 @@ def maximise(
 def _climb(
     space: BoxAxes, slope: Callable[[Floats], tuple[Floats, Floats]], top: Floats, held: Floats
 ) -> tuple[Floats, Floats]:
-    """Return points and scores after L-BFGS-B along the active real axes; a point that it does not improve is kept."""
+    """Return points and scores after L-BFGS-B along the active real axes; points that it does not improve are kept."""
     real, active = space.real, space.active(top)[:, space.real]
 
     def negative(points: Floats, which: list[int]) -> tuple[Floats, Floats]:

@@ -1,4 +1,4 @@
-"""The policy network, which scores candidates, in NumPy: a trained policy runs without PyTorch."""
+"""The network of policies that score candidates, in NumPy, so that trained policies run without PyTorch."""
 
 from collections.abc import Mapping
 
@@ -16,7 +16,7 @@ def shapes(columns: int, hidden: int) -> dict[str, tuple[int, ...]]:
 
     Args:
         columns: Number of columns of a candidate.
-        hidden: Units of each layer; 0: scores are linear in the columns.
+        hidden: Units of each layer; 0: the scores are linear in the columns.
     """
     if not hidden:
         return {"skip.weight": (1, columns)}
@@ -28,11 +28,11 @@ def shapes(columns: int, hidden: int) -> dict[str, tuple[int, ...]]:
 
 
 def scores(w: NetArrays, candidates: Floats32, mask: npt.NDArray[np.bool_], context: Floats32) -> Floats32:
-    """Return the (n,) scores of an episode's candidates: logarithms of probabilities up to a constant.
+    """Return the (n,) scores of an episode's candidates: log probabilities up to a constant.
 
-    Every candidate is encoded with the context. Attention pools the encodings twice over all candidates and once over
-    the evaluated ones into the state of the episode, which every score depends on. Weights are shared, so that n is
-    free and a permutation of the candidates permutes the scores.
+    Each candidate is encoded together with the context. Attention pools the encodings, twice over all candidates and
+    once over the evaluated ones, into the state of the episode, on which all scores depend. Candidates share the
+    weights: their number is free, and a permutation of them permutes the scores.
 
     Args:
         w: Arrays of `shapes`.
@@ -47,13 +47,11 @@ def scores(w: NetArrays, candidates: Floats32, mask: npt.NDArray[np.bool_], cont
     linear = candidates @ w["skip.weight"][0]
     if "inner.weight" not in w:
         return np.asarray(linear, np.float32)
-    first = w["inner.weight"]
-    columns = candidates.shape[1]
+    first, columns = w["inner.weight"], candidates.shape[1]
     base = first[:, columns:] @ context + w["inner.bias"]
     code = layer("outer", np.maximum(candidates @ first[:, :columns].T + base, 0.0).astype(np.float32))
     seen: npt.NDArray[np.bool_] = candidates[:, 0] > 0.5
-    every = np.logical_or(mask, seen)
-    present = np.stack([every, every, seen])
+    present = np.stack([mask | seen, mask | seen, seen])
     some = present.any(axis=1, keepdims=True).astype(np.float32)
     pooled = softmax(np.where(present, (code @ w["pool.weight"].T).T, np.float32(-1e9))) @ code * some
     state = layer("state", pooled.ravel().astype(np.float32))

@@ -1,7 +1,6 @@
 """Observations of a policy: columns of candidates and of the history, by groups, for many episodes at once.
 
-Training environments compute these columns for thousands of episodes and agents for one, both with this code. The
-stacked Gaussian process is that of the agent `learned`.
+Training computes these columns for thousands of episodes at once, an agent for one.
 """
 
 from __future__ import annotations
@@ -32,23 +31,24 @@ GROUPS = {
 }  # fmt: skip
 """Columns of each group of features, by name:
 
-- `hyperparameters`: the candidates' features, scaled from [0, 1] to [-1, 1], then zeros (cells have 61);
-- `observed`: the standardised reward of evaluated candidates, and the correlation with the nearest evaluated one;
+- `hyperparameters`: the candidates' features, scaled from [0, 1] to [-1, 1], then zeros (cells have 61 features);
+- `observed`: the standardised reward of evaluated candidates (0: not evaluated), and the correlation with the nearest
+  evaluated one;
 - `posterior`: how typical a candidate is; the means minus the incumbent, the deviations and the log expected
   improvements of Gaussian processes of the episode with length-scales of three kinds, averaged as in `gp.averaged`; and
   the log expected improvement over all kinds;
-- `prior`: mean and deviation of what source tasks predict;
+- `prior`: mean and deviation of the predictions of source tasks;
 - `stacked`: mean minus the incumbent, deviation and log expected improvement of a Gaussian process stacked on the
-  source tasks, as in `learned`;
-- `history`: of each evaluation in order, 1, its reward standardised with all so far, its cost and the budget left after
-  it, as shares of the budget, then its features as in `hyperparameters`; zeros for evaluations not yet made.
+  source tasks, as in the agent `learned`;
+- `history`: for each evaluation in order, 1, its reward, standardised with all rewards so far, its cost and the budget
+  left after it, as fractions of the budget, then its features as in `hyperparameters`; zeros for future evaluations.
 
-Log expected improvements are differences from the largest of an unevaluated candidate, divided by 4. `candidates` has
-column 0, which marks evaluated candidates, and the groups in the order in which they are named. `hyperparameters`,
+Log expected improvements are differences from the largest one of an unevaluated candidate, divided by 4. `candidates`
+has column 0, which marks evaluated candidates, and the groups in the order in which they are named. `hyperparameters`,
 which stays the same until the next reset, and `history` are separate arrays."""
 
 JOINED = ("candidates", "hyperparameters")
-"""Arrays of an observation whose columns describe candidates; see `joined`."""
+"""Arrays of an observation that have a row for each candidate; see `joined`."""
 
 APART = ("hyperparameters", "history")
 """Groups that are separate arrays."""
@@ -64,14 +64,14 @@ NEARNESS = 1
 """Index of the set of length-scales (of `LENGTHS`) that measures how near two candidates are."""
 
 _WIDTHS = (16, 32)
-"""Numbers of features that separate the groups of episodes whose products `CandidateSet` computes together."""
+"""Largest numbers of features in the first two of three groups of episodes, see `_by_width`."""
 
 BOUND = 8.0
 """Largest absolute value in a column; larger ones are clipped."""
 
 
 def width(features: tuple[str, ...]) -> int:
-    """Return the number of columns of `candidates` with these groups of features, including column 0.
+    """Return the number of columns of the array `candidates` with these groups of features, column 0 included.
 
     Raises:
         ValueError: There is no group, or one has an unknown name.
@@ -82,12 +82,12 @@ def width(features: tuple[str, ...]) -> int:
 
 
 def columns(features: tuple[str, ...]) -> int:
-    """Return the number of columns of `joined` observations with these groups of features; errors as in `width`."""
+    """Return the number of columns of `joined` arrays with these groups of features; raise errors as in `width`."""
     return width(features) + GROUPS["hyperparameters"] * ("hyperparameters" in features)
 
 
 def joined(observation: Mapping[str, Any]) -> npt.NDArray[np.float32]:
-    """Return the (..., n, columns) array of `candidates`, and of `hyperparameters` if the observation has them."""
+    """Return the (..., n, columns) array of all columns that describe candidates, from those of `JOINED` that exist."""
     shown = [observation[name] for name in JOINED if name in observation]
     return shown[0] if len(shown) == 1 else np.concatenate(shown, axis=-1)
 
@@ -98,8 +98,8 @@ class CandidateArrays:
 
     Attributes:
         x: (E, n, d) features in [0, 1]; zeros where an episode has fewer candidates or features.
-        tables: Mask of each episode's candidates, and predictions of source tasks, if there are any.
-        lengths: (E, LENGTHS, d) length-scales.
+        tables: Predictions of source tasks, if there are any, and the mask of each episode's candidates.
+        lengths: (E, LENGTHS, d) length-scales, see `gp.stacked.length_scales`.
         widths: (E,) number of features of each episode.
     """
 
@@ -120,7 +120,7 @@ class CandidateArrays:
             size: Number of candidates after padding; None: no padding.
             predictions: (J, n) predictions of source tasks, in any unit; None: no source tasks.
             distances: (J,) distances of the source tasks' spaces, see `gp.stacked.distance`; None: zeros.
-            fitted: (d,) length-scales of the source tasks; None: unknown.
+            fitted: (d,) length-scales fitted to source tasks; None: unknown.
         """
         (n, d), p = x.shape, np.zeros((0, len(x))) if predictions is None else predictions
         more = (size or n) - n
@@ -135,19 +135,16 @@ class CandidateArrays:
     @classmethod
     def stack(cls, spaces: Sequence[CandidateArrays]) -> CandidateArrays:
         """Return episodes as one batch; all must have the same (padded) number of candidates."""
-        d, j = (max(a) for a in zip(*((s.x.shape[2], s.tables.used.shape[1]) for s in spaces), strict=True))
+        d, j = max(s.x.shape[2] for s in spaces), max(s.tables.used.shape[1] for s in spaces)
 
         def wide(array: npt.NDArray[Any], axis: int, to: int, fill: float = 0.0) -> npt.NDArray[Any]:
             pads = [(0, to - array.shape[k] if k == axis else 0) for k in range(array.ndim)]
             return np.pad(array, pads, constant_values=fill)
 
         many = [s.tables for s in spaces]
-        tables = Tables(
-            np.concatenate([wide(t.predictions, 1, j) for t in many]),
-            np.concatenate([wide(t.distances, 1, j) for t in many]),
-            np.concatenate([wide(t.used, 1, j) for t in many]),
-            np.concatenate([t.valid for t in many]),
-        )
+        names = ("predictions", "distances", "used")
+        sources = {name: np.concatenate([wide(getattr(t, name), 1, j) for t in many]) for name in names}
+        tables = Tables(**sources, valid=np.concatenate([t.valid for t in many]))
         x = np.concatenate([wide(s.x, 2, d) for s in spaces])
         lengths = np.concatenate([wide(s.lengths, 2, d, 1.0) for s in spaces])
         return cls(x, tables, lengths, np.concatenate([s.widths for s in spaces]))
@@ -159,7 +156,7 @@ class CandidateSet:
     Args:
         space: The candidates.
         features: Names of groups of columns, see `GROUPS`.
-        numbers: Hyperparameters of the stacked process; missing ones have the values of `gp.stacked.START`.
+        numbers: Hyperparameters of the stacked process by name; missing ones have the values of `gp.stacked.START`.
         budget: Largest number of evaluations in `history`.
 
     Attributes:
@@ -206,7 +203,7 @@ class CandidateSet:
         self._past, self._left = np.zeros((e, budget, GROUPS["history"]), np.float32), np.ones(e)
 
     def observe(self, rows: Indices, rewards: Floats) -> None:
-        """Add an evaluation of each episode: (E,) candidates and (E,) rewards, in any unit; higher is better."""
+        """Add one evaluation of each episode: (E,) candidates and (E,) rewards in any unit; higher is better."""
         if "observed" in self._features:
             apart = np.empty(self._near.shape, np.float32)
             for some, x, squares in self._scaled:
@@ -229,9 +226,9 @@ class CandidateSet:
             self._gp.observe(rows[None])
 
     def observation(self, left: Floats) -> dict[str, npt.NDArray[np.float32]]:
-        """Return `candidates` (E, n, width), `mask` (E, n) of `free` ones and `context` (E, CONTEXT), all float32.
+        """Return `candidates` (E, n, width), `mask` (E, n) of the free ones and `context` (E, CONTEXT), all float32.
 
-        If the features name them, also `hyperparameters` (E, n, 64) and `history` (E, budget, 68).
+        If they are among the features, also return `hyperparameters` (E, n, 64) and `history` (E, budget, 68).
 
         Args:
             left: (E,) fraction of the budget left.
@@ -257,7 +254,7 @@ class CandidateSet:
 
     def _history(self, z: Floats, left: Floats) -> npt.NDArray[np.float32]:
         t = min(z.shape[1], self._past.shape[1])
-        if t and not self._past[0, t - 1, 0]:  # the first look since the last evaluation
+        if t and not self._past[0, t - 1, 0]:  # the first observation since the last evaluation
             self._past[:, t - 1, 0], self._past[:, t - 1, 2], self._past[:, t - 1, 3] = 1.0, self._left - left, left
             self._left = left
         self._past[:, :t, 1] = np.clip(z[:, :t], -BOUND, BOUND)
@@ -306,7 +303,10 @@ class CandidateSet:
 
 
 def _by_width(space: CandidateArrays) -> Iterator[tuple[Indices, npt.NDArray[Any], npt.NDArray[Any]]]:
-    """Yield, per group of episodes of similar width, indices, features divided by length-scales, squared norms."""
+    """Yield, for each group of episodes of similar width, their indices, (e, n, d) scaled features and (e, n) squares.
+
+    Features are divided by length-scales; the squares are those of their norms.
+    """
     kind = np.searchsorted(_WIDTHS, space.widths)
     for k in np.unique(kind):
         some = np.flatnonzero(kind == k)

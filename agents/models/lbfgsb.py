@@ -1,4 +1,4 @@
-"""SciPy's L-BFGS-B on a batch of problems whose functions are evaluated together."""
+"""SciPy's L-BFGS-B for many problems at once, whose functions are evaluated together."""
 
 import functools
 import warnings
@@ -13,13 +13,13 @@ Both = Callable[[Floats, Sequence[int]], tuple[Floats, Floats]]
 """`both(points, which)` returns the values (m,) and gradients (m, p) of the problems `which` at their (m, p) points."""
 
 MEMORY, SEARCH, FTOL, GTOL = 10, 20, 2.2204460492503131e-09, 1e-5
-"""Corrections kept, evaluations of a line search, and tolerances: the defaults of `scipy.optimize.minimize`."""
+"""Corrections kept, steps of a line search, and tolerances: the defaults of `scipy.optimize.minimize`."""
 
 TRIED = ("1.15.", "1.16.", "1.17.", "1.18.")
 """Tested versions of SciPy, whose private routine takes the arguments used here."""
 
 _NEW_POINT, _WANTS_BOTH, _STOPPED, _AT_ITERATIONS = 1, 3, 5, 504
-"""Task codes of SciPy's routine; the last two end it at the limit of iterations."""
+"""Task codes of SciPy's routine; the last two stop it at the limit of iterations."""
 
 
 def minimise_each(both: Both, starts: Floats, low: Floats, high: Floats, steps: int) -> Floats:
@@ -88,7 +88,7 @@ def _alone(both: Both, k: int, start: Floats, low: Floats, high: Floats, steps: 
 
 @functools.cache
 def _routine() -> Callable[..., None] | None:
-    """Return SciPy's private routine if its version was tested and it passes a check; else warn and return None."""
+    """Return SciPy's private routine if its version was tested and it passes a check, else None after a warning."""
     import scipy
 
     low, high, starts = np.array([-1.5, -1.5]), np.array([1.5, 0.8]), np.array([[-1.2, 0.5], [0.3, -1.0]])

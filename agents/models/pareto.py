@@ -7,7 +7,7 @@ from hpo_envs.agents.models import Floats
 
 
 def pareto_front(rewards: npt.ArrayLike) -> npt.NDArray[np.bool_]:
-    """Return the (n,) mask of the non-dominated rows of (n, m) rewards; higher is better, equal rows are all kept.
+    """Return the (n,) mask of the non-dominated rows of (n, m) rewards; higher is better, and equal rows are all kept.
 
     Raises:
         ValueError: The rewards are not a matrix, or contain NaN.
@@ -24,29 +24,21 @@ def pareto_front(rewards: npt.ArrayLike) -> npt.NDArray[np.bool_]:
 
 
 def _front_of_two(r: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
-    """Return `pareto_front` of (n, 2) rewards, by an O(n log n) sweep over the points sorted by their first reward."""
+    """Return `pareto_front` of (n, 2) rewards, by an O(n log n) sweep over the rows sorted by their first reward."""
     order = np.lexsort((-r[:, 1], -r[:, 0]))
     first, second = r[order, 0], r[order, 1]
     running = np.maximum.accumulate(second)
-    # Best second reward among points whose first reward is strictly better, and among those with the same first one.
+    # `before`: best second reward of the rows with a better first one; `second[group]`: of those with the same one.
     start = np.flatnonzero(np.r_[True, np.diff(first) != 0])
     group = np.repeat(start, np.diff(np.r_[start, len(first)]))
     before = np.where(group > 0, running[np.maximum(group - 1, 0)], -np.inf)
-    stays = (second > before) & (second == second[group])
     front = np.zeros(len(r), bool)
-    front[order] = stays
+    front[order] = (second > before) & (second == second[group])
     return front
 
 
 def front(points: Floats) -> Floats:
-    """Return the non-dominated points of two minimised objectives.
-
-    Args:
-        points: (n, 2) objectives, both minimised.
-
-    Returns:
-        (m, 2) distinct non-dominated points, sorted by the first objective, ascending.
-    """
+    """Return the (m, 2) distinct non-dominated points of (n, 2) minimised ones, by ascending first objective."""
     kept = points[pareto_front(-points)]
     ordered = kept[np.argsort(kept[:, 0], kind="stable")]
     # Two points of a front that are equal in one objective are equal in both.
@@ -54,9 +46,9 @@ def front(points: Floats) -> Floats:
 
 
 def hypervolume(points: Floats, reference: Floats) -> float:
-    """Return the area between (n, 2) points of two minimised objectives and the (2,) reference point, in O(n log n)."""
+    """Return the area dominated by (n, 2) minimised points, up to the (2,) reference point, in O(n log n)."""
     inside = front(points[(points < reference).all(axis=1)])
     if not len(inside):
         return 0.0
-    right = np.append(inside[1:, 0], reference[0])
-    return float(((right - inside[:, 0]) * (reference[1] - inside[:, 1])).sum())
+    widths = np.diff(inside[:, 0], append=reference[0])
+    return float((widths * (reference[1] - inside[:, 1])).sum())

@@ -13,11 +13,11 @@ from hpo_envs.agents.models import Floats, Indices
 from hpo_envs.agents.models.gp.kernels import gram
 
 LARGEST = 5000
-"""Largest number of candidates of a graph: `green`, an inverse, then takes 200 MB and about half a minute."""
+"""Largest number of candidates of a graph: its inverse `green` then takes 200 MB and about half a minute."""
 
 LIGHTEST = 1e-10
 """Edges lighter than this, relative to the heaviest, are left out: in double precision, components that only such edges
-connect are separate, and the Laplacian would be singular without an error."""
+connect are separate, so that the Laplacian would be singular without an error."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,8 +27,8 @@ class SimilarityGraph:
     Attributes:
         weights: (n, n) float64, symmetric, >= 0, zero diagonal.
         component: (n,) index of each node's connected component.
-        green: (n, n) inverse of the sum of the Laplacian and 1/size in each component's block: the Laplacian's
-            pseudo-inverse up to a constant per component. Zero between components.
+        green: (n, n) inverse of the Laplacian plus 1 / size in each component's block, zero between components: the
+            Laplacian's pseudo-inverse up to a constant per component.
     """
 
     weights: Floats
@@ -42,7 +42,7 @@ class SimilarityGraph:
 
     @classmethod
     def of_weights(cls, weights: Floats) -> SimilarityGraph:
-        """Return the graph of (n, n) symmetric weights, without the diagonal and the weights excluded by `LIGHTEST`."""
+        """Return the graph of (n, n) symmetric weights; the diagonal and weights below `LIGHTEST` become 0."""
         from scipy.sparse import csr_array
         from scipy.sparse.csgraph import connected_components
 
@@ -63,13 +63,13 @@ class SimilarityGraph:
         cls, features: Floats, kernel: str, length_scale: float, neighbours: int | None,
         tie_order: tuple[int, ...] | None = None,
     ) -> SimilarityGraph:  # fmt: skip
-        """Return the graph of candidates with edges weighted by a kernel (equation 4); equal settings share one object.
+        """Return the graph of candidates whose edges a kernel weights (equation 4); equal arguments share one object.
 
         Args:
             features: (n, d) in [0, 1].
             kernel: `rbf` (equation 4) or `matern52`.
             length_scale: Sigma of equation 4.
-            neighbours: Number of nearest neighbours that each node is joined with; None joins all.
+            neighbours: Number of nearest neighbours that each node is joined with; None: all.
             tie_order: See `nearest_neighbours`.
 
         Raises:
@@ -92,10 +92,10 @@ def _of_features(
 
 
 def nearest_neighbours(weights: Floats, k: int, tie_order: tuple[int, ...] | None = None) -> npt.NDArray[np.bool_]:
-    """Return the (n, n) mask of pairs of which one is a k-nearest neighbour of the other (Zhang and Duh 2020, 5.2.1).
+    """Return the (n, n) mask of the pairs of which one is among the k nearest of the other (Zhang and Duh 2020, 5.2.1).
 
-    On a grid many neighbours are equally near. Ties are broken by `tie_order`, by default the order of the rows, so
-    that each node has exactly k nearest neighbours.
+    On a grid many neighbours are equally near. Ties are broken by `tie_order` (None: the order of the rows), so that
+    each node has exactly k nearest neighbours. Larger weights are nearer.
 
     Raises:
         ValueError: `tie_order` does not name every node once.
@@ -104,7 +104,7 @@ def nearest_neighbours(weights: Floats, k: int, tie_order: tuple[int, ...] | Non
     order_of_ties = np.arange(n) if tie_order is None else np.array(tie_order, dtype=np.intp)
     if not np.array_equal(np.sort(order_of_ties), np.arange(n)):
         raise ValueError(f"tie_order must name each of the {n} candidates once, got {len(order_of_ties)} entries")
-    # Rounded, so that equal distances are equal however they were added up.
+    # Rounded, as equal distances may differ by round-off.
     order = np.round(weights, 12)
     np.fill_diagonal(order, np.inf)
     chosen = order_of_ties[np.argsort(-order[:, order_of_ties], axis=1, kind="stable")[:, 1 : k + 1]]
@@ -198,13 +198,10 @@ class Harmonic:
         return g - self._v[:t, k] @ self._v[:t]
 
     def predict(self, labels: Floats) -> Floats:
-        """Return the (n,) predictions by equation 7.
+        """Return the (n,) harmonic predictions by equation 7; at labelled nodes, the labels themselves.
 
         Args:
-            labels: (labelled,) values of `nodes`, in their order.
-
-        Returns:
-            (n,) harmonic predictions, the labels themselves where labelled.
+            labels: (labelled,) labels of `nodes`, in their order; at least one.
         """
         from scipy.linalg import solve_triangular
 
@@ -223,11 +220,10 @@ class Harmonic:
         return f
 
     def leverage(self) -> Floats:
-        """Return the (n,) total changes of all predictions if one node's changes by 1; 0 for labelled nodes.
+        """Return, for each of n nodes, the summed change of all predictions if its own changes by 1; 0 where labelled.
 
         In a component without a label all predictions change by 1.
         """
         known = np.isfinite(self.diagonal) & (self.diagonal > 0)
-        return np.where(
-            known, self.sums / np.where(known, self.diagonal, 1.0), np.where(self.diagonal > 0, self._sizes, 0.0)
-        )
+        elsewhere = np.where(self.diagonal > 0, self._sizes, 0.0)
+        return np.where(known, self.sums / np.where(known, self.diagonal, 1.0), elsewhere)

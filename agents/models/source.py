@@ -15,10 +15,10 @@ class Source:
 
     Attributes:
         name: Name of the table.
-        features: (t, d) float64. A feature shared with the problem is on the problem's scale, so that values outside
-            the problem's range are outside [0, 1].
-        rewards: (t, objectives) float64, higher is better, in the table's unit.
-        costs: (t,) float64, cost of each evaluation; of a full training if the table has curves.
+        features: (t, d) float64. A feature shared with the problem is on the problem's scale: a value outside the
+            problem's range is outside [0, 1].
+        rewards: (t, objectives) float64, higher is better, in the table's units.
+        costs: (t,) float64 cost of each evaluation; if the table has curves, of a full training.
         feature_names: Names of the columns of `features`; empty: the problem's columns.
         levels: (L,) resource of each checkpoint if the table has learning curves; else None.
         curves: (t, L, objectives) rewards at each checkpoint, NaN past a run's end; `rewards` has the last ones. None
@@ -48,9 +48,9 @@ class Source:
             raise ValueError(f"features, rewards and costs of a source must be equally long, got {lengths}")
 
     def shared(self, names: tuple[str, ...]) -> tuple[list[int], list[int]]:
-        """Return the matching columns of this source's features and of the problem's features.
+        """Return the columns of this source's features that a problem has, and the problem's columns that match them.
 
-        Without `feature_names` both lists name all columns.
+        Without `feature_names`, these are all columns.
 
         Args:
             names: Names of the problem's features.
@@ -62,15 +62,14 @@ class Source:
         return [self.feature_names.index(name) for name in both], [names.index(name) for name in both]
 
     def with_columns(self, columns: list[int], names: tuple[str, ...]) -> Source:
-        """Return the source with only the features that a problem has.
+        """Return the source with only some features.
 
         Args:
-            columns: The columns to keep, if this source has no `feature_names`.
-            names: Names of the features to keep, if it has.
+            columns: Columns to keep, used if this source has no `feature_names`.
+            names: Names of the features to keep, used if it has; those that it lacks are ignored.
         """
         if not self.feature_names:
             return dataclasses.replace(self, features=self.features[:, columns])
-        kept = [name for name in self.feature_names if name in names]
-        at = [self.feature_names.index(name) for name in kept]
-        same = tuple(kept) == names
-        return dataclasses.replace(self, features=self.features[:, at], feature_names=() if same else tuple(kept))
+        mine, theirs = self.shared(names)
+        kept = tuple(names[j] for j in theirs)
+        return dataclasses.replace(self, features=self.features[:, mine], feature_names=() if kept == names else kept)

@@ -21,7 +21,7 @@ _TINY = 1e-300
 
 
 def splits_of(x: Floats) -> Splits:
-    """Return the splits of (rows, d) features; agents on the same rows share one object."""
+    """Return the splits of (rows, d) features; agents with equal features share one object."""
     return _splits(x.tobytes(), x.shape)
 
 
@@ -35,14 +35,14 @@ class Splits:
 
     Args:
         x: (rows, d) features.
-        most: Largest number of splits per feature: midpoints between all of its distinct values, or that many of them,
-            evenly spaced by rank.
+        most: Largest number of splits per feature. Thresholds are the midpoints between its distinct values; if there
+            are more, `most` of them, evenly spaced by rank.
 
     Attributes:
         feature: (k,) int, feature of each split.
         rank: (k,) int, rank of each split's threshold among those of its feature.
-        code: (rows, d) int, number of a feature's thresholds below a row's value: a row is left of a split if `code <=
-            rank`.
+        code: (rows, d) int, number of a feature's thresholds below each row's value: a row is left of a split if
+            `code <= rank`.
     """
 
     def __init__(self, x: Floats, most: int = 32) -> None:
@@ -62,15 +62,15 @@ class Splits:
         self, rows: Indices, targets: Floats, weights: Floats, *, depth: int | None = None, least: int = 2,
         share: float = 1.0, rng: np.random.Generator | None = None,
     ) -> Floats:  # fmt: skip
-        """Fit trees by least squares and return their predictions for every row of the set.
+        """Fit trees by least squares and return their predictions for all rows of the set.
 
         Args:
-            rows: (n,) rows with a target.
+            rows: (n,) rows of the set that have targets.
             targets: (trees, n) targets.
             weights: (trees, n) weights >= 0, such as counts of a bootstrap sample; each tree needs one > 0.
-            depth: Maximum number of splits above a leaf; None = `DEEPEST`.
+            depth: Largest number of splits above a leaf; None: `DEEPEST`.
             least: Smallest weight of a node that is split.
-            share: Fraction of the features considered by a node's split, drawn for each node.
+            share: Fraction of the features that a split may use, drawn for each node.
             rng: Draws these features; required if `share` < 1.
 
         Returns:
@@ -79,7 +79,7 @@ class Splits:
         Raises:
             ValueError: `share` < 1 without `rng`.
 
-        Complexity: O(nodes n k) a level, as one matrix product.
+        Complexity: O(nodes n k) a level, k splits, as one matrix product.
         """
         answers = (self.code[rows][:, self.feature] <= self.rank).astype(np.float32)
         trees, n = targets.shape
@@ -113,10 +113,8 @@ class Splits:
             at = first[at] + right
             nodes, grows = nodes + int(grows.sum()), np.repeat(grows, 1 + grows)
         inside = at[:, rows].ravel()
-        means = np.bincount(inside, moments.ravel(), nodes) / np.maximum(
-            np.bincount(inside, weights.ravel(), nodes), _TINY
-        )
-        return np.asarray(means[at])
+        sizes = np.maximum(np.bincount(inside, weights.ravel(), nodes), _TINY)
+        return np.asarray((np.bincount(inside, moments.ravel(), nodes) / sizes)[at])
 
     def _drawn(self, nodes: int, share: float, rng: np.random.Generator | None) -> npt.NDArray[np.bool_]:
         """Return the (nodes, k) mask of the splits that each node may use, those on the features drawn for it."""
@@ -128,11 +126,9 @@ class Splits:
 
     @staticmethod
     def _best(
-        both: npt.NDArray[np.float32],
-        count: Floats,
-        answers: npt.NDArray[np.float32],
+        both: npt.NDArray[np.float32], count: Floats, answers: npt.NDArray[np.float32],
         allowed: npt.NDArray[np.bool_] | None,
-    ) -> tuple[Indices, npt.NDArray[np.float32]]:
+    ) -> tuple[Indices, npt.NDArray[np.float32]]:  # fmt: skip
         """Return the (nodes,) indices of the best splits, and the (nodes,) reductions of the sum of squares by them."""
         _, nodes, n = both.shape
         left, moments = (both.reshape(2 * nodes, n) @ answers).reshape(2, nodes, -1)
@@ -150,14 +146,14 @@ class Splits:
 def boosted(
     splits: Splits, rows: Indices, y: Floats, samples: npt.NDArray[np.bool_], *, trees: int, depth: int, rate: float
 ) -> Floats:
-    """Fit gradient boosting with squared loss to each sample, and predict (Friedman 2001, algorithm 2).
+    """Return predictions of gradient boosting with squared loss, fitted to each sample (Friedman 2001, algorithm 2).
 
     Args:
         splits: Splits of the rows to predict.
-        rows: (n,) rows with a target.
+        rows: (n,) rows of the set that have targets.
         y: (n,) targets.
         samples: (models, n) mask of the training rows of each model, at least one.
-        trees: Largest number of trees per model; all stop when every model reproduces its sample.
+        trees: Largest number of trees per model; fewer if every model reproduces its sample before.
         depth: Depth of the trees.
         rate: Learning rate.
 

@@ -1,1 +1,1 @@
-"""Multi-fidelity optimisers, which decide how long to train each candidate."""
+"""Multi-fidelity optimizers, which decide how long to train each candidate."""

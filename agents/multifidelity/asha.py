@@ -40,7 +40,7 @@ class ASHA(OnCandidates):
         problem: Actions are (row, checkpoint) pairs.
         eta: Reduction factor.
         minimum: Lower bound of the lowest rung, which is the last checkpoint divided by eta as often as possible, in
-            units of the first checkpoint; None = 1.
+            units of the first checkpoint; None: 1.
         score: `"last"`, the reward at the rung's checkpoint, or `"best"`, the best up to it.
 
     Raises:
@@ -68,13 +68,12 @@ class ASHA(OnCandidates):
     def ask(self) -> Any:
         """Return the action of a promotion if there is one, else that of a new row in the lowest rung.
 
-        Once all rows were tried and none can be promoted, return the action of a random row in the lowest rung.
+        Once all rows were tried and none can be promoted, return the action of a random row at the first checkpoint.
         """
-        # Once all rows were tried, the best of those that wait go up, whatever their rank.
+        # Once all rows were tried, the best ones not yet promoted are, whatever their rank.
         for eta in (self.eta,) if self._order else (self.eta, 1.0):
             for k in range(len(self.rungs) - 2, -1, -1):
-                row = self._promotable(k, eta)
-                if row is not None:
+                if (row := self._promotable(k, eta)) is not None:
                     self._promoted[k].add(row)
                     return self._submit(row, k + 1)
         if self._order:
@@ -91,15 +90,14 @@ class ASHA(OnCandidates):
         return self.candidates.submit(row, self.rungs[rung])
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Add a result to its rung, and update `done`; ignore steps without a result.
+        """Add a result to its rung, and update `done`; steps without a result are ignored.
 
         Results of actions that were not suggested count only in `recommend`.
         """
         if not self.candidates.note(action, reward, info):
             return
         row, level = (int(v) for v in action)
-        rung = self._pending.pop((row, level), None)
-        if rung is None:
+        if (rung := self._pending.pop((row, level), None)) is None:
             return
         score = info.get("best", reward) if self.score == "best" else reward
         self._results[rung][row] = -np.inf if lost(info) else float(score)

@@ -18,10 +18,10 @@ from hpo_envs.agents.problem import Problem
 WEIGHTS = Path(__file__).with_name("curve_ranker.json")
 
 POINTS = 6
-"""Number of values that the network reads, the last ones of a curve."""
+"""Number of last values of a curve that the network reads."""
 
 STEPS = 3
-"""Number of observations of a run between two rungs, at equal ratios of resource."""
+"""Number of observations of a run on the way from one rung to the next, at equal ratios of resource."""
 
 KERNELS = (2, 3, 4, 5)
 """Widths of the convolutions, as in LCRankNet (Wistuba and Pedapati 2020) and LCRankNet-v2 (Zhang and Duh 2024)."""
@@ -31,7 +31,7 @@ CHANNELS, HIDDEN, SLOPE = 8, 16, 0.1
 
 
 def shapes() -> dict[str, tuple[int, ...]]:
-    """Return the shape of each array of a network by name: convolutions (out, width), layers (out, in), biases."""
+    """Return the shape of each array of the network by name: convolutions (out, width), layers (out, in), biases."""
     convolutions = {f"conv{k}.weight": (CHANNELS, k) for k in KERNELS} | {f"conv{k}.bias": (CHANNELS,) for k in KERNELS}
     inputs = len(KERNELS) * CHANNELS + 3
     layers = {"inner.weight": (HIDDEN, inputs), "inner.bias": (HIDDEN,), "outer.weight": (1, HIDDEN)}
@@ -47,7 +47,7 @@ def inputs(curves: Floats, share: float) -> tuple[Floats, Floats]:
 
     Returns:
         (n, POINTS) curves, shifted by the median and divided by the interquartile range of the runs' last values, then
-        clipped to [-5, 5]; (n, 3) last and best value of each of these curves, and the logarithm of `share`.
+        clipped to [-5, 5]; (n, 3) last and best value of each of these curves, and natural logarithm of `share`.
     """
     low, middle, high = np.quantile(curves[:, -1], [0.25, 0.5, 0.75])
     scaled = np.clip((curves - middle) / max(float(high - low), 1e-9 * max(abs(float(middle)), 1.0)), -5.0, 5.0)
@@ -97,19 +97,19 @@ def shipped() -> tuple[RankerWeights, ...]:
 
 
 def unseen(languages: Sequence[str]) -> list[RankerWeights]:
-    """Return the shipped weights trained on none of the languages, in descending order of training languages."""
+    """Return the shipped weights trained on none of the languages, those with the most training languages first."""
     return sorted((w for w in shipped() if not w.languages & {*languages}), key=lambda w: -len(w.languages))
 
 
 def has_unseen(problem: Problem, /, seen: bool = False, **hyperparameters: Any) -> bool:
-    """Return whether some weights were not trained on the problem's languages, or `seen` allows any."""
+    """Return whether some weights were trained on none of the problem's languages; True if `seen` allows any."""
     return seen or bool(unseen(problem.held_out))
 
 
 class CurveRanker(SuccessiveHalving):
     """Successive halving with survivors chosen by a network that ranks learning curves.
 
-    Between two rungs each run is observed `STEPS` times, which is free if the budget is in units of training. At the
+    On the way to each rung a run is observed `STEPS` times, which is free if the budget is in units of training. At the
     end of a rung the network scores the runs by the last `POINTS` values of their curves, relative to the other runs of
     the rung; the runs with the best scores survive, instead of those with the best last values. The network was trained
     on the NMTLC tables to rank runs by the best value of their whole curve; by default weights trained on none of the
@@ -149,8 +149,7 @@ class CurveRanker(SuccessiveHalving):
 
     def run_bracket(self, rungs: list[tuple[int, int]]) -> Plan:
         """Yield the actions of a bracket, rung by rung; the network chooses survivors among the successful runs."""
-        rows = self.candidates
-        alive = self.start(rungs[0][0])
+        rows, alive = self.candidates, self.start(rungs[0][0])
         curves: dict[int, list[float]] = {int(row): [] for row in alive}
         for i, (_, resource) in enumerate(rungs):
             stops = [rows.level_of(max(resource * self.eta ** (j / STEPS - 1.0), 1.0)) for j in range(1, STEPS + 1)]

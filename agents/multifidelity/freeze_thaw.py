@@ -1,4 +1,4 @@
-"""Freeze-thaw optimisation: initial rows, the choice of a row to resume, pending and failed trainings, ties."""
+"""Freeze-thaw optimisation: initial rows, choice of the row to train next, pending and failed trainings, ties."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ LARGEST = 1000
 NEIGHBOURS = 0.5
 """Length-scale, in units of the median distance of two candidates."""
 
-
 MEASURED = 300
 """Approximate number of candidates whose distances determine the median."""
 
@@ -39,7 +38,7 @@ class FreezeThaw(OnCandidates):
     yet started (see `CurveProcess`). If the problem has sources with curves, these define its prior: mean and
     covariance of their curves, and their predictions from the features. The row with the largest expected improvement
     of the best reward per unit of cost, at any checkpoint, is trained to its next checkpoint; the others pause.
-    Unless the cost is a number of evaluations, training stops at every checkpoint on the way, at the same cost.
+    Unless the cost is a number of evaluations, training stops at every checkpoint on the way, at the same total cost.
 
     Formula:
         y_i(k) = m_i(k) + sum_r B_kr z_ir;  cov(z_i, z_j) = (c + s k(x_i, x_j) + o [i = j]) I + sum_e u_ei u_ej'
@@ -84,15 +83,15 @@ class FreezeThaw(OnCandidates):
         self._jumps = problem.unit == "evaluations"
         self._process: CurveProcess | None = None
         self._shift, self._scale = 0.0, 1.0
-        self._told: list[tuple[int, int, float]] = []  # row, rung, best reward
-        self._again = INITIAL  # rows with rewards at which their scale is told (again)
-        self._at = np.full(n, -1)  # index in rungs
-        self._level = np.full(n, -1)
+        self._observed: list[tuple[int, int, float]] = []  # row, rung, best reward
+        self._renewal = INITIAL  # number of rows with rewards at which the model is created (again)
+        self._at = np.full(n, -1)  # last rung reached
+        self._level = np.full(n, -1)  # last checkpoint reached
         self._peak = np.full(n, -np.inf)
         self._paid = np.zeros(n)
         self._best = -np.inf
-        self._aims: dict[int, int] = {}  # rung that a row is trained to
-        self._waiting: list[int] = []  # rows that no pending evaluation trains
+        self._aims: dict[int, int] = {}  # target rung of each row in training
+        self._waiting: list[int] = []  # rows in training without a pending evaluation
 
     def ask(self) -> Any:
         """Return the action that continues an interrupted training, else that of the most promising row."""
@@ -105,24 +104,23 @@ class FreezeThaw(OnCandidates):
         return self.candidates.submit(int(self._pool[i]), int(level))
 
     def _promising(self) -> tuple[int, int]:
-        """Return the row to train and its target rung, with pending evaluations at their expected results.
+        """Return the row to train and its target rung, as if pending evaluations had their expected results.
 
-        Rows are indices in the model. Before the model exists, the row is a random one and the rung its next; if each
-        row is in training or complete, a random row and the last rung are returned.
+        Rows are indices in the model. Before the model exists, return a random row (one not started, if there is any)
+        and its next rung; if each row is in training or complete, a random row and the last rung.
         """
         top = len(self._rungs) - 1
         open_ = self._at < top
         open_[list(self._aims)] = False
         if not open_.any():
             return int(self.rng.integers(len(self._at))), top
-        if self._process is None or np.isfinite(self._peak).sum() >= self._again:
+        if self._process is None or np.isfinite(self._peak).sum() >= self._renewal:
             self._begin()
         if self._process is None:
             fresh = open_ & (self._at < 0)
             i = int(self.rng.choice(np.flatnonzero(fresh if fresh.any() else open_)))
             return i, int(self._at[i]) + 1
         process = self._process
-        assert process is not None
         mark = process.mark()
         for i, rung in self._aims.items():
             process.observe(i, rung, process.mean[i, rung])
@@ -138,7 +136,7 @@ class FreezeThaw(OnCandidates):
         return i, int(scores[i].argmax()) if self._jumps else int(self._at[i]) + 1
 
     def _costs(self) -> Floats:
-        """(n, rungs) cost of training each row from its checkpoint up to each rung; 1 if the unit is evaluations."""
+        """Return the (n, rungs) costs of training each row from its checkpoint to each rung; 1 in evaluations."""
         if self._jumps:
             return np.ones((len(self._at), len(self._rungs)))
         started = self._level >= 0
@@ -150,8 +148,8 @@ class FreezeThaw(OnCandidates):
     def _begin(self) -> None:
         """Create the model; without curves of sources, only once `INITIAL` rows determine the scale of the rewards.
 
-        In that case the model is recreated whenever the number of rows with rewards has doubled, because the first
-        ones may all have failed to learn.
+        Then it is created again whenever the number of rows with rewards has doubled, as the first ones may all have
+        failed to learn.
         """
         features = self.candidates.features
         base = self.problem.base if self.problem.base is not None else features
@@ -160,19 +158,19 @@ class FreezeThaw(OnCandidates):
         x, resources = features[self._pool], self.candidates.levels[self._rungs]
         prior, learned = curve_prior(resources, x, self.problem.feature_names, length, self.problem.sources)
         if learned:
-            self._again = len(self._at) + 1
+            self._renewal = len(self._at) + 1
         else:
             known = self._peak[(self._at >= 0) & np.isfinite(self._peak)]
-            if len(known) < min(self._again, len(self._at)):
+            if len(known) < min(self._renewal, len(self._at)):
                 return
-            self._again = 2 * len(known)
+            self._renewal = 2 * len(known)
             self._shift, self._scale = float(np.median(known)), float(known.std()) or 1.0
         self._process = CurveProcess(prior, gram("matern52", x, length))
-        for i, at, peak in self._told:
+        for i, at, peak in self._observed:
             self._process.observe(i, at, (peak - self._shift) / self._scale)
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Observe the best reward that a row has reached, and update `done`; ignore steps without a result."""
+        """Observe the best reward that a row has reached, and update `done`; steps without a result are ignored."""
         if not self.candidates.note(action, reward, info):
             return
         row, level = (int(v) for v in action)
@@ -190,7 +188,7 @@ class FreezeThaw(OnCandidates):
         if not failed:
             self._peak[i] = max(self._peak[i], float(info.get("best", reward)))
             if at > self._at[i]:
-                self._told.append((i, at, float(self._peak[i])))
+                self._observed.append((i, at, float(self._peak[i])))
                 if self._process is not None:
                     self._process.observe(i, at, (self._peak[i] - self._shift) / self._scale)
         self._at[i] = max(self._at[i], at)

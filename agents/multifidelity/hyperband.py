@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Generator, Mapping
 from typing import Any
 
@@ -17,7 +18,7 @@ Plan = Generator[Any, tuple[Any, Mapping[str, Any]], None]
 
 
 def checkpointed(problem: Problem, eta: float, score: str) -> Candidates:
-    """Return the candidates of a problem whose actions are (row, checkpoint) pairs; check `eta` and `score`.
+    """Return the candidates of a problem whose actions are (row, checkpoint) pairs, after checks of the arguments.
 
     Raises:
         ValueError: The problem has other actions, `eta` is not above 1, or `score` is neither `last` nor `best`.
@@ -32,10 +33,7 @@ def checkpointed(problem: Problem, eta: float, score: str) -> Candidates:
 
 
 def halvings(maximum: float, eta: float) -> int:
-    """Return s_max = floor(log_eta R), at least 0.
-
-    It is found by powers of eta, because the floating-point logarithm of 81 to base 3 may be below 4.
-    """
+    """Return s_max = floor(log_eta R), at least 0, by powers of eta: a computed log_3 81 may be below 4."""
     s = 0
     while eta ** (s + 1) <= maximum * (1 + 1e-12):
         s += 1
@@ -43,9 +41,9 @@ def halvings(maximum: float, eta: float) -> int:
 
 
 def bracket(n: int, maximum: float, eta: float, s: int) -> list[tuple[int, int]]:
-    """Return the s + 1 rungs of a bracket as pairs of a number of configurations and the resource of each.
+    """Return the s + 1 rungs of a bracket: (number of configurations, resource of each), both rounded down.
 
-    Li et al. 2018, Algorithm 1, lines 4 to 6: n_i = floor(n eta^-i), r_i = R eta^(i - s), rounded down.
+    Li et al. 2018, Algorithm 1, lines 4 to 6: n_i = n eta^-i, r_i = R eta^(i - s).
     """
     return [(int(n / eta**i + 1e-9), int(maximum / eta ** (s - i) + 1e-9)) for i in range(s + 1)]
 
@@ -56,10 +54,10 @@ def brackets(maximum: float, eta: float, trainings: float | None = None) -> list
     Args:
         maximum: R, largest resource of one configuration, in units of the smallest.
         eta: 1 / eta of the configurations survive each rung.
-        trainings: B / R, budget of a bracket in full trainings; None = s_max + 1, as in the paper.
+        trainings: B / R, budget of a bracket in full trainings; None: s_max + 1, as in the paper.
 
     Returns:
-        For s = s_max, ..., 0 the rungs of the bracket that starts with n = ceil(B / R eta^s / (s + 1)) configurations.
+        For each s = s_max, ..., 0, the rungs of a bracket that starts with n = ceil(B / R eta^s / (s + 1)) rows.
     """
     top = halvings(maximum, eta)
     share = top + 1 if trainings is None else trainings
@@ -75,23 +73,34 @@ class Halving(OnCandidates, Planned):
         score: Criterion for survivors: `"last"`, the reward at the rung's checkpoint, or `"best"`, the best reward at
             any checkpoint up to it (if over-fitting is common and the best checkpoint is kept).
         shift: Number of checkpoints trained beyond each rung's resource. It is 1 in the code released with
-            NAS-Bench-NLP, which trains to the epoch of index r, r + 1 epochs.
+            NAS-Bench-NLP, which trains to the epoch of index r, for r + 1 epochs.
         fresh: Whether a bracket starts with untried rows while there are any, instead of any rows.
 
     Raises:
         ValueError: An argument is out of range, or the problem has no checkpoints.
     """
 
+    _rounds = math.inf
+    _brackets: list[list[tuple[int, int]]]
+
     def __init__(
         self, problem: Problem, seed: int, eta: float = 3.0, score: str = "best", shift: int = 0, fresh: bool = True
     ) -> None:
+        super().__init__(problem, seed)
         self.candidates = checkpointed(problem, eta, score)
         self.eta, self.score, self.shift = float(eta), score, whole("shift", shift, 0)
         self.fresh, self._spent = fresh, 0.0
-        super().__init__(problem, seed)
+
+    def plan(self) -> Plan:
+        """Yield the actions of all brackets; repeat this for the number of rounds, or until a round uses no budget."""
+        done, spent = 0, -1.0
+        while self._spent > spent and done < self._rounds:
+            done, spent = done + 1, self._spent
+            for rungs in self._brackets:
+                yield from self.run_bracket(rungs)
 
     def start(self, n: int) -> npt.NDArray[np.intp]:
-        """Return at most n random rows for a new bracket; with `fresh`, untried rows come first."""
+        """Return at most n random rows for a new bracket; if `fresh`, untried ones first."""
         drawn = self.rng.permutation(self.candidates.count)
         if self.fresh:
             drawn = drawn[np.argsort(self.candidates.times[drawn] > 0, kind="stable")]
@@ -101,7 +110,7 @@ class Halving(OnCandidates, Planned):
         """Yield the actions of a bracket, rung by rung; failed and diverged runs never survive."""
         rows, alive = self.candidates, self.start(rungs[0][0])
         for i, (_, resource) in enumerate(rungs):
-            level = min(rows.level_of(max(resource, 1)) + self.shift, len(rows.levels) - 1)
+            level = min(rows.level_of(max(resource, 1)) + self.shift, rows.top)
             scores = np.full(len(alive), -np.inf)
             for k, row in enumerate(alive):
                 action = rows.submit(int(row), level)
@@ -118,10 +127,8 @@ class Halving(OnCandidates, Planned):
 class SuccessiveHalving(Halving):
     """Successive halving (Jamieson and Talwalkar 2016), repeated until the budget is used up.
 
-    The agent is done once a bracket has nothing left to train.
-
     `n` random rows are trained to a small resource, the best 1/eta of them to eta times as much, and so on up to the
-    last checkpoint; then `n` new rows.
+    last checkpoint; then `n` new rows. The agent is done once a bracket has nothing left to train.
 
     Formula:
         n_i = floor(n eta^-i), r_i = floor(R eta^(i - s)), i = 0, ..., s
@@ -138,25 +145,17 @@ class SuccessiveHalving(Halving):
         runs.best()  # the row, and the fidelity that it was trained to
 
     Args:
-        n: Rows of the first rung; None = eta^s, so that one row reaches the last checkpoint.
-        s: Number of halvings; None = as many as fit between the first and the last checkpoint.
+        n: Rows of the first rung; None: eta^s, so that one row reaches the last checkpoint.
+        s: Number of halvings; None: as many as fit between the first and the last checkpoint.
         **options: See `Halving`.
     """
 
     def __init__(self, problem: Problem, seed: int, n: int | None = None, s: int | None = None, **options: Any) -> None:
-        self._n = None if n is None else whole("n", n, 1)
-        self._s = None if s is None else whole("s", s, 0)
         super().__init__(problem, seed, **options)
-
-    def plan(self) -> Plan:
-        """Yield the actions of one bracket after another, until a bracket uses no budget."""
         maximum = self.candidates.maximum
-        s = halvings(maximum, self.eta) if self._s is None else self._s
-        n = int(np.ceil(self.eta**s)) if self._n is None else self._n
-        spent = -1.0
-        while self._spent > spent:
-            spent = self._spent
-            yield from self.run_bracket(bracket(n, maximum, self.eta, s))
+        s = halvings(maximum, self.eta) if s is None else whole("s", s, 0)
+        n = int(np.ceil(self.eta**s)) if n is None else whole("n", n, 1)
+        self._brackets = [bracket(n, maximum, self.eta, s)]
 
 
 class Hyperband(Halving):
@@ -180,27 +179,16 @@ class Hyperband(Halving):
 
     Args:
         problem: Actions are (row, checkpoint) pairs.
-        trainings: B / R of the brackets; None = s_max + 1. NAS-Bench-NLP's comparison uses B = N R / 3.5 with
+        trainings: B / R of the brackets; None: s_max + 1. NAS-Bench-NLP's comparison uses B = N R / 3.5 with
             N = 100, so 100 / 3.5.
-        rounds: Number of times that all brackets are run; None = until the budget is used up.
+        rounds: Number of times that all brackets are run; None: until the budget is used up.
         **options: See `Halving`; the paper's eta is 3.
     """
 
     def __init__(
         self, problem: Problem, seed: int, trainings: float | None = None, rounds: int | None = None, **options: Any
     ) -> None:
-        self._trainings = None if trainings is None else positive("trainings", trainings)
-        self._rounds = None if rounds is None else whole("rounds", rounds, 1)
         super().__init__(problem, seed, **options)
-
-    def plan(self) -> Plan:
-        """Yield the actions of all brackets, from the widest to plain random search.
-
-        Repeat this `rounds` times, or until a round uses no budget.
-        """
-        done, spent = 0, -1.0
-        while self._spent > spent and (self._rounds is None or done < self._rounds):
-            spent = self._spent
-            for rungs in brackets(self.candidates.maximum, self.eta, self._trainings):
-                yield from self.run_bracket(rungs)
-            done += 1
+        trainings = None if trainings is None else positive("trainings", trainings)
+        self._rounds = math.inf if rounds is None else whole("rounds", rounds, 1)
+        self._brackets = brackets(self.candidates.maximum, self.eta, trainings)

@@ -1,1 +1,1 @@
-"""Single-fidelity optimisers and their base classes."""
+"""Single-fidelity optimizers and their base classes."""

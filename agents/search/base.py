@@ -1,4 +1,4 @@
-"""Base class of agents that score candidates: initial designs, their size, pending suggestions, NaN rewards, ties."""
+"""Base class of agents that score candidates: initial designs, pending suggestions, ties; refusal of NaN rewards."""
 
 import abc
 import itertools
@@ -19,7 +19,7 @@ from hpo_envs.tables.checks import one_of
 DESIGNS = ("auto", "random", "spread")
 
 SPREAD_NOISE = 1e-2
-"""Observation variance that `spread` assumes, relative to the prior's."""
+"""Observation variance that `spread` assumes, relative to the prior variance."""
 
 SPREAD_OVER = 2000
 """Largest number of candidates that `spread` compares; if there are more, it compares a random subset."""
@@ -41,9 +41,9 @@ class CandidateAgent(OnCandidates):
         candidates: The candidates, with suggestions and results.
         features: (candidates, d) float64.
         rows: Candidates with successful runs, in the order of the results, repeats included.
-        rewards: One (objectives,) float64 per entry of `rows`.
-        pretended: Number of entries at the end of `rows` that stand for pending evaluations, at expected rewards.
-        scored: (k,) candidates that the model scores, ascending; None = all.
+        rewards: (objectives,) float64 rewards of each entry of `rows`.
+        pretended: Number of entries at the end of `rows` that stand for pending evaluations, with expected rewards.
+        scored: (k,) candidates that the model scores, ascending; None: all.
 
     Raises:
         ValueError: A setting is not valid, or the candidates have no features.
@@ -72,7 +72,7 @@ class CandidateAgent(OnCandidates):
         return self.candidates.free
 
     def ask(self) -> Any:
-        """Return the action of a free candidate: an untried one, or once all were tried, the least often tried."""
+        """Return the action of a free candidate: an untried one, or, once all were tried, one tried least often."""
         if self._in_design():
             row = self._first()
         else:
@@ -111,13 +111,13 @@ class CandidateAgent(OnCandidates):
             self._observe(row, rewards)
 
     def _suggest_beside(self, pending: list[int]) -> int:
-        """Return the next candidate, with pending ones at expected rewards (kriging believer, Ginsbourger et al. 2010).
+        """Return the next candidate, as if pending ones had expected rewards (kriging believer, Ginsbourger 2010).
 
-        Without a model that can be undone, pending candidates are only excluded.
+        Without models that can be undone, pending candidates are only excluded.
         """
         if not pending or self._models is None:
             return int(self._suggest())
-        told, expected = len(self.rows), self._expected(np.array(pending))  # which may make the models again
+        count, expected = len(self.rows), self._expected(np.array(pending))  # may recreate the models
         marks = [m.mark() for m in self._models]
         self.pretended = len(pending)
         for row, rewards in zip(pending, expected, strict=True):
@@ -128,17 +128,17 @@ class CandidateAgent(OnCandidates):
             return int(self._suggest())
         finally:
             self.pretended = 0
-            del self.rows[told:], self.rewards[told:]
+            del self.rows[count:], self.rewards[count:]
             for model, mark in zip(self._models, marks, strict=True):
                 model.undo(mark)
 
     @property
     def _models(self) -> Sequence[Any] | None:
-        """Models that `_observe` updates and that can `mark` and `undo`; None: pending candidates are only excluded."""
+        """Models that `_observe` updates, which have `mark` and `undo`; None: pending candidates are only excluded."""
         return None
 
     def _expected(self, rows: Indices) -> Floats:
-        """Return the (k, objectives) expected rewards of (k,) candidates; by default the mean of the observed ones."""
+        """Return the (k, objectives) expected rewards of (k,) candidates; by default, the mean of the observed ones."""
         return np.tile(np.mean(self.rewards, axis=0), (len(rows), 1))
 
     @abc.abstractmethod
@@ -149,11 +149,11 @@ class CandidateAgent(OnCandidates):
         """Update the model with an observation; by default, do nothing."""
 
     def best_free(self, scores: Floats, rows: Indices | None = None) -> int:
-        """Return the free candidate with the highest score; ties, up to round-off, are broken at random.
+        """Return the free candidate with the highest score; ties (`TIE`) are broken at random.
 
         Args:
             scores: (k,) float64; only those of free candidates are used.
-            rows: (k,) candidates that have these scores; None = all, in order.
+            rows: (k,) candidates that have these scores; None: all, in order.
         """
         free = np.flatnonzero(self.free if rows is None else self.free[rows])
         values = scores[free]
@@ -166,30 +166,33 @@ class CandidateAgent(OnCandidates):
         """Return the free candidate that is most informative about all candidates under the prior.
 
         Under a Gaussian process with a Matern 5/2 kernel of length-scale 1, observing k lowers the summed variance of
-        all candidates by sum_j C_jk^2 / (C_kk + noise), C the covariance given the rows suggested so far: the first
-        choice is a central candidate (Cohn's criterion, Seo et al. 2000). Ties are broken at random. On sets
-        larger than `SPREAD_OVER` a random subset is used.
+        all candidates by sum_j C_jk^2 / (C_kk + noise), C the covariance given the candidates tried so far: the first
+        choice is a central candidate (Cohn's criterion, Seo et al. 2000). Ties are broken at random. Of more than
+        `SPREAD_OVER` candidates, a random subset is compared.
         """
-        asked, n = np.flatnonzero(~self.free), len(self.features)
+        tried, n = np.flatnonzero(~self.free), len(self.features)
         if n > SPREAD_OVER:
-            some = np.union1d(asked, self.rng.choice(n, SPREAD_OVER, replace=False))
+            some = np.union1d(tried, self.rng.choice(n, SPREAD_OVER, replace=False))
             covariance = gram("matern52", self.features[some], 1.0)
-            return self.best_free(lowered(covariance, np.arange(len(some)), np.searchsorted(some, asked)), some)
+            return self.best_free(lowered(covariance, np.arange(len(some)), np.searchsorted(some, tried)), some)
         covariance, index = self.candidates.base_gram("matern52", 1.0)
         index = np.arange(n) if index is None else index
-        return self.best_free(lowered(covariance, index, index[asked])[index])
+        return self.best_free(lowered(covariance, index, index[tried])[index])
 
 
 def lowered(covariance: Floats, among: Indices, observed: Indices) -> Floats:
-    """Return the (n,) reductions of the total variance of some variables if each of n variables were observed.
+    """Return, for each of n variables, by how much its observation would reduce the summed variance of some variables.
 
-    Given what is observed the covariance is C = G - V'V, and the sums of its squared columns follow from products of
+    Given the observed ones the covariance is C = G - V'V, and the sums of its squared columns follow from products of
     G with the rows of V: neither C, n^2 numbers for each agent, nor a copy of G is made.
 
     Args:
         covariance: (n, n) prior covariance G.
         among: Indices of the variables whose variances are summed, including the observed ones.
         observed: Indices of the variables observed before.
+
+    Returns:
+        (n,) float64 reductions.
     """
     counted = np.zeros(len(covariance))
     counted[among] = 1.0
@@ -207,11 +210,11 @@ def lowered(covariance: Floats, among: Indices, observed: Indices) -> Floats:
 
 
 def best_of(sources: Sequence[Source], count: int) -> list[Floats]:
-    """Return the (d,) features of at most `count` distinct observations, the best ones of each source in turn.
+    """Return the (d,) features of the best observations of each source in turn, distinct and at most `count` in all.
 
-    Sources whose features differ from the problem's suggest nothing. With several objectives, the best have the largest
-    sum of standardised rewards. Matthias Feurer, Jost Tobias Springenberg and Frank Hutter. Initializing Bayesian
-    Hyperparameter Optimization via Meta-Learning. AAAI 2015.
+    Sources whose features differ from the problem's are ignored. With several objectives, the best have the largest
+    sum of rewards, each divided by its standard deviation (Matthias Feurer, Jost Tobias Springenberg and Frank Hutter.
+    Initializing Bayesian Hyperparameter Optimization via Meta-Learning. AAAI 2015).
     """
     ranked = []
     for source in (s for s in sources if not s.feature_names):

@@ -1,4 +1,4 @@
-"""Bayesian optimisation on candidates: kernels and their refits, posterior draws, limits for many candidates."""
+"""Bayesian optimisation on candidates: kernels and their refits, posterior draws, pools of many candidates."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from hpo_envs.agents.search.posterior_search import PosteriorSearch
 from hpo_envs.tables.checks import one_of
 
 DRAWN = 500
-"""Largest number of free candidates in a posterior draw if there are more than `kernels.LARGEST_SHARED` in all."""
+"""Largest number of free candidates in a posterior draw if there are more than `kernels.LARGEST_SHARED` candidates."""
 
 LEARNED = 300
 """Largest number of observations from which a kernel is estimated if there are more than `AFFORDABLE` candidates."""
@@ -63,7 +63,7 @@ class BayesianOptimisation(PosteriorSearch):
         length_scale: Length-scale of all features; with `fit`, the median of its prior.
         amplitude: Prior variance of the fixed kernel.
         noise: Observation variance of the fixed kernel.
-        standardise: Shift and scale each objective's observations to mean 0 and standard deviation 1. Default: `fit`.
+        standardise: Shift and scale each objective's observations to mean 0 and standard deviation 1; None: as `fit`.
         fit: Estimate the kernel from the observations.
         spread: Standard deviation of the log-normal prior of each length-scale.
         refit: Relative growth in observations after which the kernel is re-estimated.
@@ -92,16 +92,11 @@ class BayesianOptimisation(PosteriorSearch):
         self._fitted_at = 0
         self._scaled: tuple[int, tuple[Floats, Floats]] = -1, super()._units()
         self._pool = CandidatePool(self.features) if len(self.features) > AFFORDABLE else None
-        self._gps = [] if fit or self._pool else [self._fixed_gp()]
-
-    def _fixed_gp(self) -> FiniteGP:
-        rows = self.candidates.gram_rows(self.kernel, self.length_scale)
-
-        def column(k: int) -> Floats:
-            return rows(k) if self.amplitude == 1.0 else self.amplitude * rows(k)
-
-        variance = np.full(len(self.features), self.amplitude)
-        return FiniteGP(column, variance, self.noise, self.problem.objectives)
+        self._gps: list[FiniteGP] = []
+        if not (fit or self._pool):
+            rows, variance = self.candidates.gram_rows(kernel, self.length_scale), self.amplitude
+            variances = np.full(len(self.features), variance)
+            self._gps.append(FiniteGP(lambda k: variance * rows(k), variances, self.noise, problem.objectives))
 
     @property
     def _models(self) -> list[FiniteGP]:
@@ -109,12 +104,12 @@ class BayesianOptimisation(PosteriorSearch):
 
     @classmethod
     def prepare(cls, agents: Sequence[BayesianOptimisation]) -> None:
-        """Refit the posteriors that are due after the initial design, with all their kernels in one batch."""
+        """Refit those posteriors that are due after the initial design, with all kernels estimated in one batch."""
         cls._renew([agent for agent in agents if agent._due() and not agent._in_design()])
 
     def _observe(self, row: int, rewards: Floats) -> None:
         if self.scored is not None and row not in self.scored:
-            self._fitted_at = 0  # told without having been asked for: the next posterior is of another pool
+            self._fitted_at = 0  # not suggested: the next posterior is of another pool
             return
         if self._due() and not self.pretended:
             return  # the next posterior is recomputed
@@ -125,13 +120,13 @@ class BayesianOptimisation(PosteriorSearch):
     def _units(self) -> tuple[Floats, Floats]:
         if not self.standardise:
             return super()._units()
-        told = len(self.rewards) - self.pretended
-        if self._scaled[0] != told:
-            observed = np.array(self.rewards[:told])
+        count = len(self.rewards) - self.pretended
+        if self._scaled[0] != count:
+            observed = np.array(self.rewards[:count])
             scale = observed.std(axis=0)
-            # Equal observations have no scale of their own; round-off of their mean is not one.
+            # The round-off of the mean of equal observations is no scale.
             flat = scale <= 1e-12 * np.maximum(np.abs(observed).max(axis=0), 1e-300)
-            self._scaled = told, (observed.mean(axis=0), np.where(flat, 1.0, scale))
+            self._scaled = count, (observed.mean(axis=0), np.where(flat, 1.0, scale))
         return self._scaled[1]
 
     def _posterior(self) -> tuple[Floats, Floats, Floats]:
@@ -156,11 +151,10 @@ class BayesianOptimisation(PosteriorSearch):
     def _prior_draw(self) -> Floats:
         n = len(self.features) if self.scored is None else len(self.scored)
         if n > kernels.LARGEST_SHARED or self.scored is not None:
-            # The root of all would be n^2 numbers for each agent. A draw is over what was observed and some others;
-            # who is not among them waits for another draw.
+            # The root of all would be n^2 numbers for each agent: only the observed and some others are drawn.
             free = np.flatnonzero(self.free if self.scored is None else self.free[self.scored])
             seen = self._places(np.array(self.rows))
-            some = np.union1d(seen, self.rng.choice(free, min(DRAWN, len(free)), replace=False)).astype(np.intp)
+            some = np.union1d(seen, self.rng.choice(free, min(DRAWN, len(free)), replace=False))
             draw = np.full(n, -np.inf)
             factor = self._root(some if self.scored is None else self.scored[some])
             draw[some] = factor @ self.rng.standard_normal(len(some))
@@ -180,7 +174,8 @@ class BayesianOptimisation(PosteriorSearch):
             return root(self.amplitude * kernels.gram(self.kernel, x, self.length_scale))
         if self.problem.index is None:
             return _fixed_root(self.kernel, x.tobytes(), x.shape, self.length_scale, self.amplitude)
-        return root(self.amplitude * self.candidates.gram(self.kernel, self.length_scale))
+        matrix, index = self.candidates.base_gram(self.kernel, self.length_scale)
+        return root(self.amplitude * (matrix if index is None else matrix[np.ix_(index, index)]))
 
     def _due(self) -> bool:
         """Return whether the posterior has to be refitted with the new observations."""
@@ -188,10 +183,10 @@ class BayesianOptimisation(PosteriorSearch):
 
     @staticmethod
     def _renew(agents: Sequence[BayesianOptimisation]) -> None:
-        """Draw the pools, fit the kernel of each objective if `fit` is set, and recompute the posteriors."""
+        """Draw new pools, fit the kernel of each objective if `fit` is set, and recompute the posteriors."""
         for agent in agents:
             agent._draw_pool()
-        if agents and agents[0].fit:  # agents of one run have the same settings
+        if agents and agents[0].fit:  # the same in all agents of a run
             given = [data for agent in agents for data in agent._estimates()]
             fits = iter(KernelFit.estimate_each(agents[0].kernel, given, agents[0]._prior))
             for agent in agents:
@@ -204,7 +199,7 @@ class BayesianOptimisation(PosteriorSearch):
             return
         pool = self._pool.draw(self.rows, np.array(self.rewards).sum(axis=1), self.free, self.rng)
         self.scored = np.unique(np.concatenate([pool, self.rows, self.candidates.pending])).astype(np.intp)
-        self._gps = []  # whose memory the new ones need
+        self._gps = []  # frees memory for the new ones
 
     def _estimates(self) -> Iterator[tuple[Floats, Floats, KernelFit | None]]:
         """Yield, for each objective, (t, d) features, (t,) rewards in the model's units and the last estimate."""

@@ -1,4 +1,4 @@
-"""Bayesian optimisation on a box: initial design, duplicates, pending and failed evaluations, constraints."""
+"""Bayesian optimisation on a box: initial design, duplicates, pending and failed evaluations, constraints, costs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hpo_envs.agents.models.gp.tasks import Tasks
 from hpo_envs.agents.problem import MIDDLE, Axis, Problem, Space
 
 ALWAYS = 150
-"""Number of observations up to which each suggestion re-estimates the kernel; later, 10 % more observations do."""
+"""Number of observations up to which the kernel is re-estimated at each suggestion; later, after 10 % more of them."""
 
 
 class BoxBayesianOptimisation(Agent):
@@ -102,25 +102,24 @@ class BoxBayesianOptimisation(Agent):
         return [*self._space.snap(np.concatenate([np.full((1, d), 0.5), sobol]))[::-1]]
 
     def ask(self) -> Any:
-        """Return the next design point, or the new point of largest acquisition; it is pending until it is reported."""
+        """Return the action of the next design point, or of the best new point; it is pending until it is reported."""
         designed = self._design and not self._tasks and len(self._x) + len(self._pending) < self._first_model
         action = self._action(self._unseen([self._design.pop()] if designed else self._suggest()))
         self._pending.append(self._point(action))
         return action
 
     def pend(self, action: Any) -> None:
-        """Record an action that another process evaluates as pending."""
+        """Record a pending action, which another process evaluates."""
         self._pending.append(self._point(action))
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Add an observation with its cost and violations; a failed or diverged evaluation counts as the worst one."""
+        """Add an observation with its cost and violations; failed and diverged evaluations count as the worst one."""
         violations = None if lost(info) else info.get("violations")
         infeasible = violations is not None and bool((np.asarray(violations) > 0.0).any())
         if not self._incumbent.note(action, reward, {**info, "status": "failed"} if infeasible else info):
             return
         x = self._point(action)
-        at = next((i for i, p in enumerate(self._pending) if np.array_equal(p, x)), None)
-        if at is not None:
+        if (at := next((i for i, p in enumerate(self._pending) if np.array_equal(p, x)), None)) is not None:
             del self._pending[at]
         self._x.append(x)
         self._costs.append(float(info.get("cost", 0.0)))
@@ -128,7 +127,7 @@ class BoxBayesianOptimisation(Agent):
         self._y.append(None if lost(info) else np.atleast_1d(np.asarray(reward, dtype=np.float64)))
 
     def recommend(self) -> Any:
-        """Return the best action by its sum of rewards, a feasible one if any is; before any evaluation, the centre."""
+        """Return the best evaluated action, a feasible one if any is; before any evaluation, the centre of the box."""
         if self._incumbent.best is not None:
             return self._incumbent.best[1]
         return self._action(self._space.snap(np.full((1, len(self._space)), 0.5))[0])
@@ -140,20 +139,23 @@ class BoxBayesianOptimisation(Agent):
 
     def _action(self, x: Floats) -> Any:
         point = (self._low + x * (self._high - self._low)).astype(self._box.dtype).reshape(self._box.shape)
-        # Rounding to a shorter float may step over the edge.
+        # A value that is rounded to a shorter float may be out of bounds.
         return np.clip(point, self._box.low, self._box.high)
 
     def _unseen(self, points: list[Floats] | Floats) -> Floats:
-        """Return the first of the points, then of 256 random ones, that is neither evaluated nor pending.
+        """Return the first of the points, or else of 256 random ones, that is neither evaluated nor pending.
 
-        If there is none, return the first point.
+        If there is none, return the first of the points.
         """
         seen = {p.tobytes() for p in (*self._x, *self._pending)}
         fresh = self._space.snap(self.rng.random((256, len(self._space))))
         return next((p for p in (*points, *fresh) if p.tobytes() not in seen), np.asarray(points[0]))
 
     def _suggest(self) -> Floats:
-        """Return (n, d) points by decreasing acquisition; before two (with sources, one) runs succeed, a random one."""
+        """Return (n, d) points, those of largest acquisition first, see `maximise`.
+
+        Before two runs (with sources, one) have succeeded, return one random point.
+        """
         known = [y for y in self._y if y is not None]
         if len(known) < (1 if self._tasks else 2):
             return self._space.snap(self.rng.random((1, len(self._space))))
@@ -188,14 +190,7 @@ class BoxBayesianOptimisation(Agent):
         best = x[np.lexsort((-z.sum(axis=0), total))[:BEST]]
         feasible = total == 0.0
         if feasible.any() and len(models) == 2:
-            gain = _gain(models, z, z[:, feasible])
-            return maximise(
-                self._space,
-                lambda p: gain(p) * np.exp(np.sum([f(p)[0] for f in factors], axis=0)),
-                None,
-                best,
-                self.rng,
-            )
+            return maximise(self._space, _gain(models, z, z[:, feasible], factors), None, best, self.rng)
         if feasible.any():
             if not factors:
                 return maximise(self._space, models[0].log_ei, models[0].log_ei_slope, best, self.rng)
@@ -225,16 +220,17 @@ class BoxBayesianOptimisation(Agent):
         return models
 
 
-def _gain(models: list[BoxGP], z: Floats, observed: Floats) -> Callable[[Floats], Floats]:
-    """Return the expected hypervolume improvement over (m, k) `observed` values, as a function of (n, d) points.
+def _gain(models: list[BoxGP], z: Floats, observed: Floats, factors: list[Slope]) -> Callable[[Floats], Floats]:
+    """Return a function of (n, d) points: expected hypervolume improvement times exp(the sum of `factors`).
 
-    The reference point follows from the (m, t) values `z`; higher values are better.
+    It is the improvement over (2, k) `observed` values; the reference point follows from the (2, t) values `z`.
     """
     reference = -z.min(axis=1) + 0.1 * np.ptp(z, axis=1)
 
     def gain(points: Floats) -> Floats:
         mean, deviation = np.stack([model.predict(points) for model in models], axis=1)
-        return expected_hypervolume_improvement(-mean, deviation, -observed.T, reference)
+        weight: Floats = np.exp(np.sum([factor(points)[0] for factor in factors], axis=0))
+        return expected_hypervolume_improvement(-mean, deviation, -observed.T, reference) * weight
 
     return gain
 
@@ -247,7 +243,7 @@ class BoxSpace(Space):
 
     Attributes:
         real: (r,) indices of the continuous axes.
-        groups: (c,) axis of each column of `inputs`; a categorical axis has one column per value.
+        groups: (c,) index of the axis of each column of `inputs`; a categorical axis has one column per value.
     """
 
     def __init__(self, axes: Sequence[Axis]) -> None:
@@ -257,7 +253,7 @@ class BoxSpace(Space):
         self.groups = np.repeat(np.arange(len(axes)), widths)
 
     def snap(self, x: Floats) -> Floats:
-        """Return the configurations nearest to (n, d) points: clipped to [0, 1], with inactive axes at `MIDDLE`."""
+        """Return the (n, d) configurations nearest to points: clipped to [0, 1], with inactive axes at `MIDDLE`."""
         snapped = np.clip(x, 0.0, 1.0)
         for j, grid in enumerate(self._grids):
             if len(grid):
@@ -279,11 +275,11 @@ class BoxSpace(Space):
         return np.concatenate(columns, axis=1)
 
     def neighbours(self, x: Floats, rng: np.random.Generator, spread: Floats | float) -> Floats:
-        """Return (n, d) neighbours of (n, d) points: one or more active axes are moved, or redrawn if categorical.
+        """Return (n, d) neighbours of points: one or more active axes are moved, or redrawn if categorical.
 
         Args:
             x: (n, d) snapped points.
-            rng: Draws the axes that change (on average a quarter of all, or two if that is more) and their changes.
+            rng: Draws the axes that change (on average a quarter of all, or two if that is more) and the changes.
             spread: Standard deviation of a change along an ordered axis, a number or (n, 1); a change is at least one
                 value.
         """

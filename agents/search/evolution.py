@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -16,15 +17,15 @@ from hpo_envs.agents.problem import Problem
 from hpo_envs.tables.checks import one_of
 
 SCALES = (0.5, 1.0, 2.0, 4.0, 8.0)
-"""Standard deviations of a mutation, tried in turn until the nearest row is not the parent (released with
-Klyuchnikov et al. 2020)."""
+"""Standard deviations of a mutation, tried in turn until the nearest row is not the parent, as in the code released
+with Klyuchnikov et al. (2020)."""
 
 POPULATION = 20
 """Largest population by default (Klyuchnikov et al. 2020, section 5)."""
 
 
 class RegularizedEvolution(Agent):
-    """Regularised evolution (Real et al. 2019): tournament selection, and the oldest member dies.
+    """Regularised evolution (Real et al. 2019): tournament selection, and removal of the oldest member.
 
     The first `population` candidates are random. By default they take at most a third of the budget, since
     otherwise most of the run would be random search. Then the best of `sample` members drawn from the population is
@@ -32,8 +33,8 @@ class RegularizedEvolution(Agent):
 
     - if the problem has a grammar, `problem.mutate(parent, rng)`, with None for a random member; it returns one action,
       or the sequence of actions that builds a member (recurrent cells);
-    - if rows have features, a normal step from the parent's features, and the nearest row (Klyuchnikov et al.
-      2020, section 5: evolution "using graph2vec features"), with larger steps until that row is another one;
+    - if rows have features, the row nearest to a normal step from the parent's features (Klyuchnikov et al. 2020,
+      section 5: evolution "using graph2vec features"), with larger steps while that row is the parent;
     - else, if an action is a tuple of values, one of them redrawn; else a random row.
 
     Diverged or failed runs are members like all others but never parents, unless all drawn members failed.
@@ -59,10 +60,10 @@ class RegularizedEvolution(Agent):
         sample: S, size of a tournament; None: half of the population.
         metric: `"cosine"` (as released) or `"euclidean"` distance between features.
         ranges: (lowest, highest) natural value of each feature: mutations and distances are then on
-            natural values (as released); None = on standardised features.
-        fresh: Whether a mutation is mapped to the nearest unevaluated row (without noise a repeat gives no
-            information); False as in the released code, in which repeats are free.
-        evaluations: Number of evaluations after which the agent is done; None = never.
+            natural values (as released); None: on standardised features.
+        fresh: Whether a mutation is mapped to the nearest of the rows evaluated least often (without noise a repeat
+            gives no information); False as in the released code, in which repeats are free.
+        evaluations: Number of evaluations after which the agent is done; None: never.
 
     Raises:
         ValueError: An argument is out of range, or the action space is of another kind.
@@ -80,8 +81,7 @@ class RegularizedEvolution(Agent):
         self.sample = sample
         if sample is not None and not 1 <= sample <= self.population:
             raise ValueError(f"sample must be between 1 and population={self.population}, got {sample!r}")
-        # What the first population may cost.
-        self._first = np.inf if population is not None or problem.budget is None else problem.budget / 3
+        self._first_cost = np.inf if population is not None or problem.budget is None else problem.budget / 3
         self._spent = 0.0
         self.metric = one_of("metric", metric, ("cosine", "euclidean"))
         self.fresh, self._left = fresh, evaluations
@@ -118,9 +118,12 @@ class RegularizedEvolution(Agent):
         return self.ask()
 
     def _young(self) -> bool:
-        """Return whether the next candidate belongs to the first population; count it, or fix the population's size."""
+        """Return whether the next candidate belongs to the first population, and if so, add 1 to `random_first`.
+
+        Once it does not, the population has the size that it has reached.
+        """
         count = len(self._members)
-        if count < self.population and (count < 2 or self._spent < self._first):
+        if count < self.population and (count < 2 or self._spent < self._first_cost):
             self.random_first += 1
             return True
         if count < self.population:
@@ -169,7 +172,10 @@ class RegularizedEvolution(Agent):
         return 1.0 - self._x @ point / np.where(lengths > 0, lengths, 1.0)
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Add an evaluated member; the oldest one leaves a full population. The agent is done after `evaluations`."""
+        """Add an evaluated member; the oldest one leaves a full population. Set `done` after `evaluations`.
+
+        Of a candidate that takes several actions, the last one's outcome counts.
+        """
         member = action if self._building is None else self._building[0]
         if not self._incumbent.note(member, reward, info):
             return
@@ -182,7 +188,9 @@ class RegularizedEvolution(Agent):
 
     def recommend(self) -> Any:
         """Return the best evaluated candidate (all its actions, if it takes several); before any, a random one."""
-        return self._random() if self._incumbent.best is None else self._incumbent.best[1]
+        if self._incumbent.best is not None:
+            return self._incumbent.best[1]
+        return copy.deepcopy(self, {id(self.problem): self.problem})._random()
 
 
 def natural(x: Floats, ranges: Sequence[tuple[float, float]] | None) -> Floats:
@@ -200,6 +208,6 @@ def natural(x: Floats, ranges: Sequence[tuple[float, float]] | None) -> Floats:
 
 
 def standardised(x: Floats) -> Floats:
-    """Return the columns scaled to mean 0 and standard deviation 1 over the rows; constant columns become 0."""
+    """Return (n, d) features scaled to mean 0 and standard deviation 1 in each column; constant columns become 0."""
     deviation = x.std(axis=0)
     return np.asarray((x - x.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0))

@@ -19,7 +19,7 @@ from hpo_envs.agents.search.posterior_search import PosteriorSearch
 from hpo_envs.tables.checks import one_of
 
 SHARE = 1.0 / 7.0
-"""Number of neighbours as a share of all nodes (Zhang and Duh 2020, footnote 12)."""
+"""Number of neighbours as a fraction of the number of nodes (Zhang and Duh 2020, footnote 12)."""
 
 VARIANTS = ("fitted", "literal", "released")
 
@@ -27,18 +27,18 @@ VARIANTS = ("fitted", "literal", "released")
 class OnGraph(CandidateAgent):
     """Base class of optimizers on the similarity graph of their candidates.
 
-    If the candidates are rows of a base that several problems share, the graph is that of the base, so that all of them
-    share it; rows that are not candidates stay unlabelled. If `tie_order` is given or the base is too large, the graph
-    is that of the candidates alone.
+    If the candidates are rows of a base that several problems share, the problems share the graph of the base; rows
+    that are not candidates stay unlabelled. If `tie_order` is given or the base is too large, the graph is that of the
+    candidates alone.
 
     Args:
         problem: A finite problem with features.
         kernel: Kernel of the edge weights, `matern52` or `rbf` (equation 4).
         length_scale: Sigma of equation 4, the same for all features.
-        neighbours: Number of nearest neighbours to join; `auto` is a seventh of the nodes (footnote 12); None
-            joins all.
-        tie_order: All candidates in the order in which equally near ones become neighbours; the order of the
-            rows by default. On a grid this matters: published graphs depend on the shuffled order of upstream's rows.
+        neighbours: Number of nearest neighbours that a node is joined with; `auto`: a seventh of the nodes (footnote
+            12); None: all.
+        tie_order: All candidates in the order in which equally near ones become neighbours; None: the order of the
+            rows. On a grid this matters: published graphs depend on the shuffled order of upstream's rows.
         **common: See `CandidateAgent`.
 
     Attributes:
@@ -94,8 +94,8 @@ class GraphSearch(OnGraph, PosteriorSearch):
 
     Args:
         problem: A finite problem with features and one or two objectives.
-        precision: beta of section 5.3 (`beta` is the weight of the variance in `ucb`); default by objectives.
-        sigma2: sigma^2 of section 5.3; default by objectives.
+        precision: beta of section 5.3 (`beta` is the weight of the variance in `ucb`); None: by objectives, see above.
+        sigma2: sigma^2 of section 5.3; None: by objectives, see above.
         noise: Observation variance.
         **common: See `OnGraph` and `PosteriorSearch`.
 
@@ -139,11 +139,11 @@ class GraphSearch(OnGraph, PosteriorSearch):
 
 @functools.lru_cache(maxsize=4)
 def _covariance(graph: SimilarityGraph, precision: float, sigma2: float) -> Floats:
-    """Return the (n, n) covariance of the finite-set Gaussian process; I / sigma2 makes it exist for any graph."""
+    """Return the (n, n) read-only covariance of the finite-set Gaussian process; I / sigma2 makes it non-singular."""
     n = len(graph.weights)
     k = np.linalg.inv(2.0 * precision * (graph.laplacian + np.eye(n) / sigma2))
     k = 0.5 * (k + k.T)
-    k.setflags(write=False)  # all agents on this graph share it
+    k.setflags(write=False)
     return k
 
 
@@ -221,7 +221,7 @@ class GraphInfluence(OnGraph):
         return self.best_free(scores[self.nodes])
 
     def predict(self) -> Floats:
-        """Return the (1, n) harmonic prediction of the rewards (equation 7); before any observation, zeros."""
+        """Return the (1, n) harmonic predictions of the candidates' rewards (equation 7); zeros before the first."""
         if not self.rows:
             return np.zeros((1, len(self.features)))
         return self._harmonic.predict(self._observed())[None, self.nodes]
@@ -232,7 +232,7 @@ class GraphInfluence(OnGraph):
         Args:
             f: (n,) propagated 0/1 labels.
             p: (n,) probabilities that a node's label is 1.
-            over_all: Whether to sum over all nodes, instead of the unlabelled ones without the node itself.
+            over_all: Whether to sum over all nodes; False: over the unlabelled ones other than the node itself.
         """
         leverage = self._harmonic.leverage()
         if over_all:

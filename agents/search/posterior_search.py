@@ -29,8 +29,8 @@ class PosteriorSearch(CandidateAgent):
         acquisition: `ei` (equation 3 of Zhang and Duh 2020), `ucb`, `thompson` (one draw of the joint posterior), for
             two objectives `ehvi` (section 5.4); `auto` is `ei` for one objective and `ehvi` for two.
         beta: Weight of the variance in `ucb`.
-        margin: Distance of the reference point of `ehvi` from the worst observation of each objective, in the units of
-            the model (native ones, or standard deviations if the model standardises).
+        margin: Distance of the reference point of `ehvi` from the worst observation of each objective, in the unit of
+            the rewards, or in standard deviations if the model standardises them.
         per_cost: Divide `ei` by the expected cost of each candidate (Snoek et al. 2012), see `CostModel`.
         **common: See `CandidateAgent`.
 
@@ -57,7 +57,7 @@ class PosteriorSearch(CandidateAgent):
 
     @abc.abstractmethod
     def _posterior(self) -> tuple[Floats, Floats, Floats]:
-        """Return predictions for the n `scored` candidates, and all observations, in the units of the model.
+        """Return predictions for the `scored` candidates, and all observations, in the model's units (see `_units`).
 
         Returns:
             (objectives, n) means, (objectives, n) standard deviations, (t, objectives) observations; higher is better.
@@ -65,7 +65,7 @@ class PosteriorSearch(CandidateAgent):
 
     @abc.abstractmethod
     def _draw(self) -> Floats:
-        """Return an (n,) draw from the posterior of the only objective at the `scored` candidates; -inf: not drawn."""
+        """Return an (n,) draw from the posterior of the only objective at the `scored` candidates, -inf if left out."""
 
     def _suggest(self) -> int:
         if self.acquisition == "thompson":
@@ -111,5 +111,8 @@ class PosteriorSearch(CandidateAgent):
         return self._posterior()[0] * scale[:, None] + shift[:, None]
 
     def _units(self) -> tuple[Floats, Floats]:
-        """Return the (objectives,) shifts and scales of the model's units: reward = shift + scale * model value."""
+        """Return the (objectives,) shifts and scales of the model's units: reward = shift + scale * model value.
+
+        By default these are zeros and ones.
+        """
         return np.zeros(self.problem.objectives), np.ones(self.problem.objectives)

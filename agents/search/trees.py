@@ -1,4 +1,4 @@
-"""Agents with tree ensembles: random initial design, refits after batches, pending and failed evaluations, ties."""
+"""Agents with tree ensembles: random initial design, refits after batches, pending and failed evaluations."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ RATE = 0.3
 
 
 class TreeSearch(OnCandidates):
-    """Base class of tree-based optimizers: configurations with features, random initial design, no repetition.
+    """Base class of optimizers that score rows by their features with tree ensembles, after random initial rows.
 
-    If there are more than 20,000 rows, about 2,000 are scored, redrawn at each fit (see `CandidatePool`).
+    A row is repeated only once all were tried. If there are more than 20,000 rows, about 2,000 are scored, redrawn at
+    each fit (see `CandidatePool`).
 
     Args:
         problem: Rows with features, or (row, checkpoint) pairs.
@@ -41,18 +42,18 @@ class TreeSearch(OnCandidates):
         self.initial, self.batch = whole("initial", initial, 1), whole("batch", batch, 1)
         self.random_first = self.initial
         self._start = self.rng.permutation(self.candidates.count).tolist()[:initial]
-        self._told = self._fitted = 0
+        self._outcomes = self._fitted = 0
         self._y: list[float] = []
         self._learnt: list[int] = []
         self._pool = CandidatePool(self.x) if self.candidates.count > AFFORDABLE else None
-        self._scored: Indices | None = None  # which rows the scores are of; None = all
+        self._scored: Indices | None = None  # rows that have scores; None: all
         self._splits: Splits | None = None
         self._scores: Floats | None = None
 
     def ask(self) -> Any:
-        """Return the action of an initial random row, then of the free row with the best score or of a random one.
+        """Return the action of an initial random row, then of the free row with the best score or of a random free row.
 
-        The model is refitted after `batch` outcomes, or, if `batch` is 1, while evaluations are pending.
+        The model is refitted after `batch` outcomes; if `batch` is 1, also while evaluations are pending.
         """
         return self.candidates.submit(self._start.pop() if self._start else self._next())
 
@@ -60,11 +61,10 @@ class TreeSearch(OnCandidates):
         free = self.candidates.free
         if self._at_random():
             return int(self.rng.choice(np.flatnonzero(free)))
-        # Where every result counts, pending ones do, too.
-        beside = self.batch == 1 and bool(self.candidates.pending)
+        beside = self.batch == 1 and bool(self.candidates.pending)  # pending evaluations are in the model, too
         spent = self._scored is not None and not free[self._scored].any()
-        if self._scores is None or self._told >= self._fitted + self.batch or beside or spent:
-            self._scores, self._fitted = self._fit(), self._told
+        if self._scores is None or self._outcomes >= self._fitted + self.batch or beside or spent:
+            self._scores, self._fitted = self._fit(), self._outcomes
         if self._scored is None:
             return int(np.argmax(np.where(free, self._scores, -np.inf)))
         return int(self._scored[np.argmax(np.where(free[self._scored], self._scores, -np.inf))])
@@ -95,17 +95,17 @@ class TreeSearch(OnCandidates):
         return False
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Record the outcome, with several objectives the sum of rewards; the model ignores lost runs (see `lost`)."""
+        """Record the outcome; the model observes the sum of the rewards, and ignores lost runs (see `lost`)."""
         if not self.candidates.note(action, reward, info):
             return
-        self._told += 1
+        self._outcomes += 1
         if not lost(info):
             self._learnt.append(self.candidates.row(action))
             self._y.append(float(np.sum(reward)))
 
 
 class BaggedTrees(TreeSearch):
-    """Bayesian optimisation with bagged gradient-boosted trees and a confidence bound.
+    """Bayesian optimisation with bagged gradient-boosted trees and an upper confidence bound.
 
     Klyuchnikov et al. 2020, section 5: "a bagged XGBoost regressor to estimate uncertainty of predictions"; 20 random
     rows, then batches of 10 by the lowest mean - beta * standard deviation over the bag (for rewards, the highest mean
@@ -129,7 +129,7 @@ class BaggedTrees(TreeSearch):
         initial: Random rows at the start.
         batch: Evaluations between two fits of the model.
         beta: Weight of the standard deviation.
-        bag: Regressors in the bag, each trained on half of the evaluations without repetition.
+        bag: Regressors in the bag, each trained on a random half of the evaluations, drawn without replacement.
         trees: Boosted trees in each regressor.
         depth: Depth of the trees; 15 in the released code.
     """

@@ -1,7 +1,7 @@
-"""Gaussian processes averaged over random length-scales by their marginal likelihood, for many episodes at once.
+"""Gaussian processes averaged over random length-scales by marginal likelihood, for many episodes at once.
 
-Few observations do not determine which hyperparameters matter, and maximum likelihood picks a single answer. Here all
-sets of length-scales of `KINDS`, drawn once for each number of features, are weighted by their marginal likelihood.
+Few observations do not determine which hyperparameters matter, and maximum likelihood chooses a single answer. Here all
+sets of length-scales of `KINDS`, drawn once for each number of features, are weighted by marginal likelihood.
 """
 
 import functools
@@ -14,7 +14,7 @@ from hpo_envs.agents.models.acquisition import expected_improvement
 from hpo_envs.agents.models.gp.kernels import of_square_distances
 
 KINDS = {"equal": 4, "few": 16, "different": 8}
-"""Numbers of sets of length-scales: all equal, long except for a few features, or different for each feature."""
+"""Number of sets of length-scales by kind: all equal, long except for a few features, or all different."""
 
 CONSTANT, NOISE_VARIANCE = 1.0, 0.02
 """Variances of the constant mean and of the observation noise; the Matern part has variance 1."""
@@ -27,7 +27,10 @@ LONG = 10.0
 
 @functools.cache
 def length_scales(width: int) -> Floats:
-    """Return (sets, width) length-scales, drawn once, that grow with the root of the number of features that matter."""
+    """Return the (sets, width) length-scales, the same at each call, for a number of features.
+
+    They are proportional to the root of the number of features that matter.
+    """
     rng, unit = np.random.default_rng(width), np.sqrt(width / 6.0)
     equal = np.geomspace(0.4, 1.6, KINDS["equal"])[:, None] * np.full(width, unit)
     few = np.full((KINDS["few"], width), LONG)
@@ -40,7 +43,7 @@ def length_scales(width: int) -> Floats:
 
 
 class AveragedGP:
-    """Gaussian-process posteriors of E episodes over n candidates for all sets of length-scales, always exact.
+    """Exact Gaussian-process posteriors of E episodes over n candidates for all sets of length-scales.
 
     Args:
         x: (E, n, d) features in [0, 1], zeros beyond an episode's width.
@@ -62,7 +65,7 @@ class AveragedGP:
         self._log_det = np.zeros((e, _COUNT))
 
     def observe(self, rows: Indices) -> None:
-        """Condition every episode on one of its candidates, given by (E,) `rows`; values enter in `posteriors`."""
+        """Condition each episode on one of its candidates, given by (E,) `rows`; `posteriors` takes the values."""
         e, t = self._each, self.count
         if t == self._v.shape[2]:
             self._v = np.concatenate([self._v, np.zeros_like(self._v)], axis=2)
@@ -80,7 +83,9 @@ class AveragedGP:
         self.count = t + 1
 
     def posteriors(self, z: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return (kinds, E, n) means and deviations, and (kinds + 1, E, n) expected improvements, the last over all.
+        """Return (kinds, E, n) means, (kinds, E, n) deviations and (kinds + 1, E, n) expected improvements.
+
+        The last expected improvements are averages over the sets of all kinds.
 
         Args:
             z: (E, t) observations in order, with mean 0 and deviation 1.
@@ -99,7 +104,11 @@ class AveragedGP:
         return first, np.sqrt(second), np.concatenate([third, every[None]])
 
     def typicality(self, valid: npt.NDArray[np.bool_]) -> Floats:
-        """Return the (E, n) mean correlations with an episode's candidates (at most 256 of them), standardised."""
+        """Return the (E, n) standardised mean correlations with the candidates of the episode (at most 256 of them).
+
+        Args:
+            valid: (E, n) mask of the candidates of each episode.
+        """
         x = self._x / np.sqrt(1.0 / self._precision[:, 1].max(axis=1))[:, None, None]
         step = -(-x.shape[1] // 256)
         others, shown = x[:, ::step], valid[:, ::step]

@@ -1,4 +1,4 @@
-"""Gaussian process on a box with axes of all kinds: prior, scaling of observations, gradients, feasibility, costs."""
+"""Gaussian process on a box with axes of any kind: prior, scaling of observations, gradients, constraints, costs."""
 
 import functools
 from collections.abc import Callable, Sequence
@@ -16,11 +16,11 @@ Slope = Callable[[Floats], tuple[Floats, Floats]]
 """Function of (n, d) points that returns (n,) values and their (n, r) gradients along the real axes."""
 
 PRIOR = KernelPrior(length=0.7, spread=1.3)
-"""Prior of a kernel on a box, whose axes are [0, 1]; chosen on the design seeds of `benchmarks/live`."""
+"""Prior of a kernel on a box with axes in [0, 1], chosen on the design seeds of `benchmarks/live`."""
 
 
 def half_linear(y: Floats, feasible: Bools | None = None) -> Floats:
-    """Return (t,) observations for a model of their maximum: standardised, and compressed below a middle.
+    """Return (t,) standardised observations in which those below a middle are compressed, to model the maximum.
 
     Above the middle, differences are in units of the upper half's root mean square. Below it they are compressed, so
     that a very bad value or a failure does not determine the scale.
@@ -29,8 +29,9 @@ def half_linear(y: Floats, feasible: Bools | None = None) -> Floats:
         y: (t,) observations.
         feasible: (t,) mask of the observations at which all constraints hold. The middle is their median if that is
             below the median of all observations, since infeasible ones are often better; a difference d below the
-            middle becomes log(1 + d). (Evaluations gather at the border of a constraint, where ranks would separate
-            equal observations.) None: there are no constraints; below the median, observations are normal scores.
+            middle becomes -log(1 + d). (Evaluations gather at the border of a constraint, where ranks would separate
+            nearly equal observations.) None: there are no constraints, and observations below the median become
+            normal scores.
     """
     middle = np.median(y)
     if feasible is not None and feasible.any():
@@ -42,10 +43,8 @@ def half_linear(y: Floats, feasible: Bools | None = None) -> Floats:
     from scipy.special import ndtri
     from scipy.stats import rankdata
 
-    gap = (y - middle) / scale
-    lower = (
-        np.minimum(ndtri((rankdata(y) - 0.5) / len(y)), 0.0) if feasible is None else -np.log1p(np.maximum(-gap, 0.0))
-    )
+    gap, normal = (y - middle) / scale, ndtri((rankdata(y) - 0.5) / len(y))
+    lower = np.minimum(normal, 0.0) if feasible is None else -np.log1p(np.maximum(-gap, 0.0))
     z = np.where(gap >= 0.0, gap, lower)
     deviation = z.std()
     return np.asarray((z - z.mean()) / (deviation if deviation > 0.0 else 1.0))
@@ -90,7 +89,7 @@ class BoxGP:
         return mean, deviation
 
     def _predict(self, x: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-        """Return (n,) means, (n,) deviations, (t, n) kernel slopes (see `with_slope`) and (t, n) solved covariances."""
+        """Return (n,) means, (n,) deviations, (t, n) slopes of the covariances (see `with_slope`), (t, n) K^-1 k."""
         from scipy.linalg import cho_solve
 
         scales = self.fit.scales
@@ -101,7 +100,7 @@ class BoxGP:
         return cross.T @ self._weights, np.sqrt(variance), self.fit.amplitude * slope, solved
 
     def log_ei(self, x: Floats) -> Floats:
-        """Return the (n,) logarithms of the expected improvement over `best` at (n, d) snapped points."""
+        """Return the (n,) logarithms of expected improvements over `best` at (n, d) snapped points."""
         mean, deviation = self.predict(x)
         return log_expected_improvement(mean - self.best, deviation)
 
@@ -122,7 +121,7 @@ class BoxGP:
         return predicted[0], self._gradient(x, predicted, np.ones(len(x)), np.zeros(len(x)))
 
     def log_below(self, x: Floats, bound: float) -> tuple[Floats, Floats]:
-        """Return the (n,) log probabilities of values below a bound, and (n, r) gradients along the real axes."""
+        """Return the (n,) log probabilities of values below a bound, and their (n, r) gradients along the real axes."""
         from scipy.special import log_ndtr
 
         predicted = mean, deviation, _, _ = self._predict(x)
@@ -134,15 +133,14 @@ class BoxGP:
     def _gradient(
         self, x: Floats, predicted: tuple[Floats, Floats, Floats, Floats], by_mean: Floats, by_deviation: Floats
     ) -> Floats:
-        """Return (n, r) gradients along the real axes of a function, given its derivatives by mean and deviation."""
+        """Return the (n, r) gradients of a function of mean and deviation, given its (n,) derivatives by these."""
         _, deviation, slope, solved = predicted
         # d f / d k_i, then d k_i / d x_j = -slope_i (x_j - x_ij) / l_j^2.
         weight = (by_mean * self._weights[:, None] - by_deviation / deviation * solved) * slope
         real = self.space.real
         columns = np.searchsorted(self.space.groups, real)
-        lengths = self.fit.lengths[real]
-        gradient = (weight.T @ self._inputs[:, columns] - x[:, real] * weight.sum(axis=0)[:, None]) / lengths**2
-        return np.asarray(gradient)
+        gradient = weight.T @ self._inputs[:, columns] - x[:, real] * weight.sum(axis=0)[:, None]
+        return np.asarray(gradient / self.fit.lengths[real] ** 2)
 
 
 class Feasibility:
@@ -152,32 +150,35 @@ class Feasibility:
         space: The axes.
         x: (t, d) snapped points.
         violations: (t, c) violation of each constraint; 0 or negative if it holds.
-        starts: Earlier estimates of the kernels; empty: none.
+        starts: Earlier estimates of the kernels, one per constraint; empty: none.
 
     Attributes:
         fits: Estimated kernel of each constraint.
     """
 
-    def __init__(self, space: BoxAxes, x: Floats, violations: Floats, starts: list[KernelFit]) -> None:
-        # Logarithmic far from the bound, so that one extreme value does not flatten the others.
+    def __init__(self, space: BoxAxes, x: Floats, violations: Floats, starts: Sequence[KernelFit | None]) -> None:
+        # Logarithmic far from the bound, so that one extreme value does not make all others look equal.
         scale = np.median(np.abs(violations), axis=0)
         shrunk = np.sign(violations) * np.log1p(np.abs(violations) / np.where(scale > 0.0, scale, 1.0))
         mean, deviation = shrunk.mean(axis=0), shrunk.std(axis=0)
         deviation[deviation == 0.0] = 1.0
         z = (shrunk - mean) / deviation
-        starts_or_none: list[KernelFit | None] = [*starts] or [None] * z.shape[1]
-        self.fits = [BoxGP.estimate(space, x, *pair) for pair in zip(z.T, starts_or_none, strict=True)]
+        pairs = zip(z.T, starts or [None] * z.shape[1], strict=True)
+        self.fits = [BoxGP.estimate(space, x, *pair) for pair in pairs]
         self._models = [BoxGP(space, x, *pair) for pair in zip(z.T, self.fits, strict=True)]
         self._bounds = (-mean / deviation).tolist()
 
     def log_slope(self, x: Floats) -> tuple[Floats, Floats]:
-        """Return the (n,) log probabilities at (n, d) snapped points, and (n, r) gradients along the real axes."""
+        """Return the (n,) log probabilities at (n, d) snapped points, and their (n, r) gradients on the real axes."""
         pairs = zip(self._models, self._bounds, strict=True)
         return summed([functools.partial(model.log_below, bound=bound) for model, bound in pairs])(x)
 
 
 def cheapness(space: BoxAxes, x: Floats, logs: Floats) -> Slope:
-    """Return log(1 / predicted cost) up to a constant, as a `Slope`, given (t,) log costs at (t, d) snapped points."""
+    """Return a `Slope` of log(1 / predicted cost) up to a constant, from (t,) log costs at (t, d) snapped points.
+
+    The log costs must differ.
+    """
     scale = float(logs.std())
     z = (logs.mean() - logs) / scale
     model = BoxGP(space, x, z, BoxGP.estimate(space, x, z, None))
@@ -190,7 +191,7 @@ def cheapness(space: BoxAxes, x: Floats, logs: Floats) -> Slope:
 
 
 def summed(parts: Sequence[Slope]) -> Slope:
-    """Return the sum of functions that return values and gradients."""
+    """Return the function whose values and gradients are the sums of those of at least one other."""
 
     def total(x: Floats) -> tuple[Floats, Floats]:
         values, gradients = zip(*(part(x) for part in parts), strict=True)

@@ -1,4 +1,4 @@
-"""Conditioning of Gaussian processes on candidates: posteriors, undo, jitter, joint draws, and a model of costs."""
+"""Gaussian processes on finitely many candidates: posteriors, undo, jitter, joint draws, and a model of costs."""
 
 from collections.abc import Callable, Sequence
 
@@ -9,7 +9,7 @@ from hpo_envs.agents.models.gp.kernels import KernelFit, KernelPrior
 
 ROOT_JITTER = 1e-8
 """Jitter added to a prior covariance before its Cholesky factor is computed, relative to the largest variance: well
-above round-off for any number of candidates here, and one ten-thousandth of the prior's standard deviation."""
+above round-off for any number of candidates here, and in standard deviations one ten-thousandth of the prior's."""
 
 
 def root(covariance: Floats) -> Floats:
@@ -26,19 +26,19 @@ class FiniteGP:
     by v alpha with alpha = (y - V[:, k]' alphas) / d, the variance by -v^2. This is equations 1 and 2 of Zhang and
     Duh 2020 with an incremental Cholesky factor. One step costs O(t n), t observations.
 
-    All outputs share the covariance. The first output is always the constant 1: the posterior is linear in the
-    observations, so means of shifted observations follow without another solve.
+    All outputs share the covariance. The first output is always the constant 1: the posterior mean is linear in the
+    observations, so that means of shifted observations follow without another solve.
 
     Args:
         column: `column(k)` returns the (n,) float64 prior covariances of candidate k with all candidates.
         variance: (n,) prior variances.
-        noise: Observation variance, > 0; it is never increased implicitly.
-        outputs: Number of observed quantities per candidate.
+        noise: Observation variance, > 0; no jitter is added to it.
+        outputs: Number of observed values per candidate, without the constant.
 
     Attributes:
         count: Number of observations.
-        means: (1 + outputs, n) posterior means; row 0 belongs to the constant 1.
-        variances: (n,) posterior variances of the noise-free function, >= 0.
+        means: (1 + outputs, n) posterior means, those of the constant 1 in row 0.
+        variances: (n,) posterior variances without noise, >= 0.
     """
 
     def __init__(self, column: Callable[[int], Floats], variance: Floats, noise: float, outputs: int = 1) -> None:
@@ -63,8 +63,7 @@ class FiniteGP:
         d = np.sqrt(max(float(self.variances[k]), 0.0) + self.noise)
         row = self._v[t]
         np.divide(covariances, d, out=row)
-        target = np.concatenate([[1.0], np.asarray(values, dtype=np.float64)])
-        self._alphas[t] = (target - past @ self._alphas[:t]) / d
+        self._alphas[t] = (np.append(1.0, values) - past @ self._alphas[:t]) / d
         self.means += self._alphas[t][:, None] * row
         self.variances -= row * row
         np.maximum(self.variances, 0.0, out=self.variances)
@@ -85,7 +84,7 @@ class FiniteGP:
         targets = np.column_stack([np.ones(t), values])
         self._v = np.empty((max(16, 2 * t), n))
         self._alphas = np.empty((len(self._v), targets.shape[1]))
-        # What `solve_triangular` calls in the end, without its checks, which take as long where observations are few.
+        # LAPACK's routine behind `solve_triangular`, whose checks take as long as it does if observations are few.
         self._v[:t] = lapack.dtrtrs(factor.T, cross, lower=0, trans=1)[0]
         self._alphas[:t] = lapack.dtrtrs(factor.T, targets, lower=0, trans=1)[0]
         self.means = self._alphas[:t].T @ self._v[:t]
@@ -103,7 +102,7 @@ class FiniteGP:
     def sample(self, prior: Floats, rows: Sequence[int], values: Floats, rng: np.random.Generator) -> Floats:
         """Return an (n,) draw from the posterior by Matheron's rule: a prior draw, corrected by its noisy residuals.
 
-        Without observations, return the prior draw itself.
+        Without observations, return `prior` itself.
 
         Args:
             prior: (n,) draw of the prior.
@@ -119,13 +118,11 @@ class FiniteGP:
         index = np.asarray(rows, dtype=np.intp)
         residual = values - prior[index] - np.sqrt(self.noise) * rng.standard_normal(t)
         # V at the observed candidates is L' but for the noise on its diagonal: L = V_oo' with d restored.
-        out: Floats = (
-            prior + solve_triangular(self._factor(index), residual, lower=True, check_finite=False) @ self._v[:t]
-        )
-        return out
+        alphas = solve_triangular(self._factor(index), residual, lower=True, check_finite=False)
+        return np.asarray(prior + alphas @ self._v[:t])
 
     def _factor(self, index: Indices) -> Floats:
-        """Return the (t, t) lower Cholesky factor: L[j, i] = V[i, row_j] for i < j, and the diagonal that follows."""
+        """Return the (t, t) lower Cholesky factor of the observed covariance: L[j, i] = V[i, row_j] for i < j."""
         factor = self._v[: self.count, index].T.copy()
         covariance = np.array([self._column(int(k))[int(k)] for k in index])
         off = np.tril(factor, -1)
@@ -155,13 +152,13 @@ class CostModel:
         self._fit: KernelFit | None = None
 
     def observe(self, row: int, cost: float) -> None:
-        """Observe the cost of a candidate; costs that are not positive are ignored."""
+        """Add the cost of a candidate to the observations; ignore it if it is not positive."""
         if cost > 0.0:
             self._rows.append(row)
             self._logs.append(float(np.log(cost)))
 
     def expected(self, rows: Indices | None = None) -> Floats:
-        """Return the (k,) expected costs of candidates (None: all); before two different costs are observed, ones."""
+        """Return the (k,) expected costs of candidates (None: all); ones before two different costs are observed."""
         among = self._features if rows is None else self._features[rows]
         logs = np.array(self._logs)
         if len(logs) < 2 or np.ptp(logs) < 1e-12:

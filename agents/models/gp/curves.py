@@ -11,20 +11,20 @@ from hpo_envs.agents.models.gp.kernels import of_square_distances, square_distan
 from hpo_envs.agents.models.source import Source
 
 COMMON, SMOOTH, SINGLE = 1.0, 0.35, 0.15
-"""Variances of the effects shared by all curves, shared by similar candidates, and specific to a curve, in units of the
-variance of a source's curves. The last two sum to less than 1, as the sources' prediction explains the rest."""
+"""Variances of the effects common to all curves, common to similar candidates, and specific to a curve, in units of the
+variance of a source's curves. The last two sum to less than 1, as the sources' predictions explain the rest."""
 
 SLOPE, SLOPE_VARIANCE, DEVIATION = 0.7, 0.25, 0.5
-"""Mean and variance of the weight of the sources' mean prediction, and variance of the weights of their deviations."""
+"""Mean and variance of the weight of the sources' mean prediction; variance of the weights of deviations from it."""
 
 OFFSET = 4.0
 """Variance of the common level of all curves, in units of their variance at the last checkpoint."""
 
 STEEPNESS = 1.7
-"""Mean rise of the curves if there are no source tasks, in standard deviations of their limits."""
+"""Mean rise of the curves from the first checkpoint, in standard deviations of their limits, without source tasks."""
 
 ROUGHNESS = 0.05
-"""Variance of independent deviations at each fidelity if there are no source tasks."""
+"""Variance of the independent deviations at the checkpoints, without source tasks."""
 
 RANK = 3
 """Number of shapes of which curves are linear combinations."""
@@ -36,24 +36,24 @@ RIDGE = 0.1
 """Noise of the smoother of a source's curves."""
 
 LOWEST = 0.1
-"""Quantile of a source's rewards at each checkpoint, to which lower rewards are raised."""
+"""Quantile of a source's rewards at a checkpoint, to which lower ones are raised."""
 
 NEAR = 0.05
 """Smallest similarity of a source that is used, see `alike`."""
 
 CLIP, STRENGTH = 3.0, 10.0
-"""Largest prediction error, in standard deviations; weight of the prior scale of 1, as a number of errors."""
+"""Largest prediction error, in standard deviations; number of prediction errors that the prior scale of 1 counts as."""
 
 
 @dataclass(frozen=True)
 class CurvePrior:
-    """Prior of n curves at K fidelities.
+    """Prior of n curves at K checkpoints.
 
     Attributes:
         mean: (n, K) mean curves.
         basis: (K, R) shapes: a curve is its mean plus a linear combination of them.
         noise: (K,) observation variances.
-        effects: (E, n, R) coefficients of effects shared by all curves, each multiplied by a standard normal number.
+        effects: (E, n, R) coefficients of E effects on all curves, each multiplied by one standard normal number.
     """
 
     mean: Floats
@@ -65,17 +65,17 @@ class CurvePrior:
 def curve_prior(
     resources: Floats, features: Floats, names: tuple[str, ...], length: float, sources: Sequence[Source]
 ) -> tuple[CurvePrior, bool]:
-    """Return the prior of n candidates at K checkpoints, and whether it uses any source.
+    """Return the prior of n candidates' curves at K checkpoints, and whether it uses any source.
 
-    With sources, the prior is the mean and covariance of their curves and the prediction of their smoothed curves at
-    the candidates' features; without, `power_law`.
+    With sources, it follows from the mean and covariance of their curves and from smoothed curves that they predict for
+    the candidates' features; without, from `power_law`.
 
     Args:
         resources: (K,) resources of the checkpoints.
         features: (n, d) features of the candidates.
         names: Names of the features.
         length: Length-scale of the kernel of features.
-        sources: Source tasks; those without curves or with dissimilar configurations are left out, see `alike`.
+        sources: Source tasks, of which those of `alike` are used.
     """
     n, k = len(features), len(resources)
     mean, covariance = power_law(resources)
@@ -83,23 +83,15 @@ def curve_prior(
     if chosen := alike(features, names, length, sources):
         known = [_smoothed(s, tuple(mine), tuple(resources.tolist()), length) for s, mine, _ in chosen]
         mean, covariance = (np.mean([one[j] for one in known], axis=0) for j in (0, 1))
-        predicted = np.stack(
-            [
-                _kernel(features[:, theirs], s.features[:, mine], length) @ weights
-                for (s, mine, theirs), (_, _, weights) in zip(chosen, known, strict=True)
-            ]
-        )
+        each = [(s.features[:, mine], features[:, theirs], known[j][2]) for j, (s, mine, theirs) in enumerate(chosen)]
+        predicted = np.stack([_kernel(x, observed, length) @ weights for observed, x, weights in each])
     values, vectors = np.linalg.eigh(covariance)
     basis = vectors[:, ::-1][:, :RANK] * np.sqrt(np.maximum(values[::-1][:RANK], 0.0))
     rest = np.maximum(covariance.diagonal() - np.square(basis).sum(axis=1), 0.0)
     average = predicted.mean(axis=0)
-    effects = np.stack(
-        [
-            np.full((n, k), np.sqrt(OFFSET * covariance[-1, -1])),
-            np.sqrt(SLOPE_VARIANCE) * average,
-            *(np.sqrt(DEVIATION / len(predicted)) * (predicted - average)),
-        ]
-    )
+    level = np.full((n, k), np.sqrt(OFFSET * covariance[-1, -1]))
+    deviations = np.sqrt(DEVIATION / len(predicted)) * (predicted - average)
+    effects = np.stack([level, np.sqrt(SLOPE_VARIANCE) * average, *deviations])
     noise = rest + NOISE * covariance.diagonal().mean()
     return CurvePrior(mean + SLOPE * average, basis, noise, effects @ np.linalg.pinv(basis).T), bool(chosen)
 
@@ -107,19 +99,15 @@ def curve_prior(
 def alike(
     features: Floats, names: tuple[str, ...], length: float, sources: Sequence[Source]
 ) -> list[tuple[Source, list[int], list[int]]]:
-    """Return (source, its columns, matching columns of the candidates) for sources with curves near the candidates.
+    """Return (source, its columns, matching columns of the candidates) of each source with curves near the candidates.
 
     The similarity of a source is the kernel's value at its closest configuration, averaged over the candidates, times
     the fraction of the candidates' columns that it has; sources with at least half of the largest similarity, and at
     least `NEAR`, are used.
     """
-    known = [(s, *s.shared(names)) for s in sources if s.curves is not None]
-    near = [
-        _kernel(features[:, theirs], s.features[:, mine], length).max(axis=1).mean() * len(theirs) / features.shape[1]
-        if theirs
-        else 0.0
-        for s, mine, theirs in known
-    ]
+    known = [(s, *both) for s in sources if s.curves is not None and (both := s.shared(names))[0]]
+    nearest = [_kernel(features[:, theirs], s.features[:, mine], length).max(axis=1) for s, mine, theirs in known]
+    near = [x.mean() * len(theirs) / features.shape[1] for x, (_, _, theirs) in zip(nearest, known, strict=True)]
     least = max([2 * NEAR, *near]) / 2
     return [one for one, value in zip(known, near, strict=True) if value >= least]
 
@@ -128,9 +116,9 @@ def alike(
 def _smoothed(
     source: Source, columns: tuple[int, ...], resources: tuple[float, ...], length: float
 ) -> tuple[Floats, Floats, Floats]:
-    """Return the (K,) mean and (K, K) covariance of a source's curves, and (t, K) weights of a kernel smoother.
+    """Return the (K,) mean and (K, K) covariance of a source's curves, and the (t, K) weights of a kernel smoother.
 
-    A curve is the best reward so far of the first objective; after its end a run keeps its last value.
+    A curve is the best reward so far of the first objective, after a run's end its last value.
     """
     assert source.curves is not None
     assert source.levels is not None
@@ -162,8 +150,7 @@ class CurveProcess:
     Candidate i's curve is m_i + B z_i, with B the (K, R) shapes and z_i normal: the covariance of z_i and z_j is
     (COMMON + SMOOTH k(x_i, x_j) + SINGLE [i = j]) I + sum_e u_ei u_ej', k a Matern 5/2 kernel. The shapes' covariance
     B B' is that of the sources' curves, and u_e are unknown effects: the level, the scale of the predictions, and
-    differences between the sources. All deviations are scaled by one factor, from the mean square of the prediction
-    errors so far.
+    differences between the sources. All deviations are multiplied by `scale`.
 
     One observation costs O(t n R + n K R), t observations.
 
@@ -186,7 +173,7 @@ class CurveProcess:
 
     @property
     def scale(self) -> float:
-        """Factor on the standard deviations of the prior, from the prediction errors so far."""
+        """Factor of the prior standard deviations: root mean square of the prediction errors so far, see `STRENGTH`."""
         return float(np.sqrt((self._surprise + STRENGTH) / (self._count + STRENGTH)))
 
     @property
@@ -202,9 +189,8 @@ class CurveProcess:
         shape, shapes = p.basis[k], p.basis.shape[1]
         relation = COMMON + SMOOTH * self._kernel[i]
         relation[i] += SINGLE
-        covariance = np.outer(relation, shape).ravel() + (p.effects[:, i] @ shape) @ p.effects.reshape(
-            len(p.effects), -1
-        )
+        effects = (p.effects[:, i] @ shape) @ p.effects.reshape(len(p.effects), -1)
+        covariance = np.outer(relation, shape).ravel() + effects
         past = self._rows[:t, i * shapes : (i + 1) * shapes] @ shape
         d = np.sqrt(self._variance[i, k] + p.noise[k])
         most = CLIP * self.scale

@@ -1,4 +1,4 @@
-"""Kernels (Matern 5/2, squared exponential), shared kernel matrices, and estimates: length-scales, noise, priors."""
+"""Kernels (Matern 5/2, squared exponential), shared kernel matrices, and estimation of kernels: bounds, priors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ KERNELS = ("matern52", "rbf")
 """Matern with nu = 5/2 and the squared exponential (Zhang and Duh 2020, section 6.1.1 and footnote 15)."""
 
 LARGEST_SHARED = 4000
-"""Largest number of candidates whose whole kernel matrix (then 128 MB) is kept and shared."""
+"""Largest number of candidates whose whole kernel matrix (then 128 MB) is cached and shared."""
 
 Groups = Indices | None
 
@@ -24,18 +24,18 @@ LENGTH_BOUNDS = (0.05, 30.0)
 
 NOISES = (1e-5, 1.0)
 """Bounds of the noise variance relative to the amplitude. The lower one keeps the observed covariance far enough from
-singular, so no jitter is ever needed."""
+singular that no jitter is needed."""
 
 STEPS = 25
-"""Largest number of iterations of the optimizer in one estimate, which starts where the last one ended."""
+"""Largest number of iterations of L-BFGS-B in one estimate, which starts where the last one ended."""
 
 TOGETHER = 1 << 14
-"""Largest total number of entries of the matrices inverted together: 128 kB per array, which stays in the cache."""
+"""Largest total number of entries of the matrices inverted together: 128 kB, which stay in the processor's cache."""
 
 
 def square_distances(a: Floats, b: Floats) -> Floats:
     """Return the (len(a), len(b)) squared Euclidean distances of two (rows, d) arrays; exactly 0 for equal rows."""
-    # It adds the columns' squares one after the other; |a|^2 + |b|^2 - 2ab would leave round-off where rows are equal.
+    # |a|^2 + |b|^2 - 2ab would leave round-off where rows are equal.
     from scipy.spatial.distance import cdist
 
     return np.asarray(cdist(a, b, "sqeuclidean"))
@@ -49,7 +49,7 @@ def of_square_distances(kernel: str, r2: Floats) -> Floats:
 
 
 def with_slope(kernel: str, r2: Floats) -> tuple[Floats, Floats]:
-    """Return the values of `of_square_distances`, and -2 times their derivatives by the squared distances."""
+    """Return the values of `of_square_distances`, and -2 times their derivatives with respect to squared distances."""
     if kernel == "rbf":
         value = of_square_distances(kernel, r2)
         return value, value
@@ -63,12 +63,12 @@ def _matern52(z: Floats, decay: Floats) -> Floats:
 
 
 def gram(kernel: str, features: Floats, length_scale: float) -> Floats:
-    """Return the (n, n) read-only kernel matrix of (n, d) features; agents on the same candidates share one array."""
+    """Return the (n, n) read-only kernel matrix of (n, d) features; equal arguments share one array."""
     return _gram(kernel, features.tobytes(), features.shape, float(length_scale))
 
 
 def gram_row(kernel: str, features: Floats, length_scale: float, k: int) -> Floats:
-    """Return the (n,) row k of `gram`, for candidate sets whose matrix would not fit in memory."""
+    """Return the (n,) row k of `gram`, without the matrix, which may not fit in memory."""
     r2 = square_distances(features[k : k + 1] / length_scale, features / length_scale)
     return np.asarray(of_square_distances(kernel, r2)[0])
 
@@ -82,12 +82,12 @@ def _gram(kernel: str, content: bytes, shape: tuple[int, int], length_scale: flo
 
 
 def is_due(t: int, estimated_at: int, growth: float) -> bool:
-    """Return whether the number of observations grew by this fraction, and at least by one, since the last estimate.
+    """Return whether t observations are enough for a new estimate: a fraction `growth`, but at least 1, more.
 
     Args:
         t: Current number of observations.
         estimated_at: Number of observations at the last estimate; 0: there was none.
-        growth: Relative growth.
+        growth: Required relative growth.
     """
     return t >= estimated_at + max(1, int(growth * estimated_at))
 
@@ -123,12 +123,12 @@ class KernelFit:
     def estimate(
         kernel: str, x: Floats, y: Floats, prior: KernelPrior, start: KernelFit | None, groups: Groups = None
     ) -> KernelFit:
-        """Return the most probable kernel of (t, c) features and (t,) standardised observations.
+        """Return the most probable kernel of (t, c) features in [0, 1] and (t,) standardised observations.
 
         Args:
             kernel: `matern52` or `rbf`.
-            x: (t, c) features in [0, 1].
-            y: (t,) observations.
+            x: Features.
+            y: Observations.
             prior: Priors of the parameters.
             start: An earlier estimate to start from; None: the prior's medians.
             groups: (c,) index of the length-scale of each feature, see `KernelFit`.
@@ -139,7 +139,7 @@ class KernelFit:
     def estimate_each(
         kernel: str, given: Sequence[tuple[Floats, Floats, KernelFit | None]], prior: KernelPrior, groups: Groups = None
     ) -> list[KernelFit]:
-        """Return the result of `estimate` for each of several (x, y, start), up to three times faster."""
+        """Return the result of `estimate` for each (x, y, start) of `given`, up to three times faster."""
         fits: dict[int, KernelFit] = {}
         shapes: dict[tuple[int, ...], list[int]] = {}
         for k, (x, _, _) in enumerate(given):
@@ -175,7 +175,7 @@ class KernelPrior:
         spread: Standard deviation of the logarithm of the length-scale.
         noise: Median of the log-normal prior of the noise relative to the amplitude.
         noise_spread: Standard deviation of the logarithm of the noise.
-        strength: Shape and scale of the inverse-gamma prior of the amplitude, whose logarithm has the mode 0.
+        strength: Shape and scale of the inverse-gamma prior of the amplitude, which gives its logarithm the mode 0.
     """
 
     length: float = 1.0
@@ -186,7 +186,7 @@ class KernelPrior:
 
 
 class Posteriors:
-    """Negative log posterior densities of the log parameters, with the amplitudes maximised out, and their gradients.
+    """Negative log posterior densities of log parameters at the best amplitudes, and their gradients, for k problems.
 
     With A = R + eta I, R the correlation and a the amplitude: (t/2 + c) log a + 1/2 log |A| + (y' A^-1 y / 2 + c) / a
     and the priors of the log parameters; the best a is (y' A^-1 y / 2 + c) / (t/2 + c).
@@ -200,8 +200,8 @@ class Posteriors:
 
     Attributes:
         center: (d + 1,) logarithms of the priors' medians, that of the noise last.
-        amplitudes: (k,) the best amplitudes at the log parameters evaluated last.
-        last: (k, d + 1) the log parameters evaluated last; NaN before.
+        amplitudes: (k,) best amplitudes at `last`; ones before the first evaluation.
+        last: (k, d + 1) log parameters evaluated last; NaN before the first evaluation.
     """
 
     def __init__(self, kernel: str, x: Floats, y: Floats, prior: KernelPrior, groups: Indices | None = None) -> None:
@@ -222,9 +222,9 @@ class Posteriors:
         self.last = np.full((k, d + 1), np.nan)
 
     def at(self, log_parameters: Floats, which: Sequence[int]) -> tuple[Floats, Floats]:
-        """Return (m,) negative log densities of the problems `which` at (m, d + 1) log parameters, and their gradients.
+        """Return (m,) negative log densities of the problems `which` at (m, d + 1) log parameters, and their slopes.
 
-        The gradients are (m, d + 1). Set `amplitudes` and `last` of these problems.
+        The slopes are (m, d + 1) gradients. Set `amplitudes` and `last` of these problems.
         """
         m, t, c = len(which), self.y.shape[1], self.strength
         some = which if m < len(self.y) else slice(None)
@@ -255,7 +255,7 @@ class Posteriors:
         return values, gradients
 
     def _inverses(self, correlation: Floats, eta: Floats) -> tuple[Floats, Floats]:
-        """Return (m, t, t) inverses of correlations with (m, 1) noise, and (m, t) diagonals of the Cholesky factors."""
+        """Return (m, t, t) inverses of correlations plus (m, 1) noise, and (m, t) diagonals of Cholesky factors."""
         noisy = correlation.transpose(0, 2, 1).copy()  # LAPACK reads columns first, and writes where it reads
         diagonals = noisy.reshape(len(noisy), -1)[:, :: noisy.shape[1] + 1]
         diagonals += eta

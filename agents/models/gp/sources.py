@@ -1,4 +1,4 @@
-"""Predictions of a source task for the candidates of a problem, by a cached Gaussian process of normal scores."""
+"""Gaussian process of a source task's normal scores, whose predictions for candidates are cached; normal scores."""
 
 import functools
 
@@ -11,7 +11,7 @@ FITTED = 120
 """Largest number of observations from which length-scales are estimated."""
 
 USED = 400
-"""Largest number of observations from which predictions are made."""
+"""Largest number of observations on which predictions are based."""
 
 
 class SourceGP:
@@ -34,7 +34,7 @@ class SourceGP:
         self._known: dict[bytes, Floats] = {}
 
     def predict(self, features: Floats) -> Floats:
-        """Return the (n,) expected normal scores of (n, d) candidates; the last four results are cached."""
+        """Return the (n,) expected normal scores of (n, d) candidates; the four newest results are cached."""
         key = features.tobytes()
         if key not in self._known:
             self._known = dict([*self._known.items()][-3:])
@@ -53,7 +53,7 @@ def _source_gp(features: bytes, rewards: bytes, width: int) -> SourceGP:
 
 
 def normal_scores(rewards: Floats) -> Floats:
-    """Return the (t,) normal quantiles of the ranks of rewards, which are comparable between metrics."""
+    """Return the (t,) normal scores of rewards: normal quantiles of their ranks, comparable between metrics."""
     from scipy.special import ndtri
     from scipy.stats import rankdata
 

@@ -1,7 +1,6 @@
 """Gaussian processes around the predictions of source tasks: weights of sources, cut of the lower tail, log EI.
 
-This is the model of the learned optimizer, whose training runs batches of thousands of episodes and whose agent runs
-one, both with this code.
+This is the model of the agent `learned`: training computes it for thousands of episodes at once, the agent for one.
 """
 
 from collections.abc import Callable
@@ -15,7 +14,7 @@ from hpo_envs.agents.models.acquisition import expected_improvement
 from hpo_envs.agents.models.gp.kernels import of_square_distances
 
 LENGTHS = 4
-"""Number of sets of length-scales, which are weighted by their marginal likelihood; see `length_scales`."""
+"""Number of sets of length-scales, which are weighted by marginal likelihood; see `length_scales`."""
 
 START = {
     "log matern": -0.7, "log constant": 1.4, "log expectation": -1.4, "log deviations": -0.7, "log noise": -4.0,
@@ -25,11 +24,11 @@ START = {
 """Hyperparameters of the model before any training, by name; see `StackedGP`."""
 
 TAIL = 1.5
-"""Observations further below the median than this many times the distance from best to median are raised to that bound:
-a failed training says little about the best ones, and would dominate the scale."""
+"""Observations are raised to at least the median minus this many times the distance from the median to the best one: a
+failed training says little about the best ones, and would dominate the scale."""
 
 FLOOR = 1e-10
-"""Smallest variance and pivot: far above round-off, far below every noise."""
+"""Smallest variance and squared pivot: far above round-off, far below every noise."""
 
 
 def length_scales(width: int, fitted: Floats | None) -> Floats:
@@ -37,7 +36,7 @@ def length_scales(width: int, fitted: Floats | None) -> Floats:
 
     Args:
         width: Number of features; distances grow with its root.
-        fitted: (width,) fitted length-scales, of which 0.8 are used; None: a medium length-scale instead.
+        fitted: (width,) fitted length-scales, which are multiplied by 0.8; None: medium ones are used instead.
     """
     unit = np.full(width, np.sqrt(width / 6.0))
     fitted = 0.8 * unit if fitted is None else fitted
@@ -50,13 +49,13 @@ def correlations(features: Floats, k: int, lengths: Floats) -> Floats:
 
 
 def scaled(values: Floats) -> Floats:
-    """Return (..., n) values scaled to mean 0 and deviation 1 over the last axis; zeros where all are equal."""
+    """Return (..., n) values scaled to mean 0 and deviation 1 along the last axis; zeros where all are equal."""
     spread = values.std(axis=-1, keepdims=True)
     return np.asarray((values - values.mean(axis=-1, keepdims=True)) / np.where(spread > 1e-9, spread, np.inf))
 
 
 def robust(y: Floats) -> Floats:
-    """Return (..., t) observations whose lower tail is raised to a bound, see `TAIL`."""
+    """Return (..., t) observations with the lower tail along the last axis raised to a bound, see `TAIL`."""
     ordered, t = np.sort(y, axis=-1), y.shape[-1]  # several times faster than `np.median` of short rows
     median = 0.5 * (ordered[..., (t - 1) // 2, None] + ordered[..., t // 2, None])
     lead = ordered[..., -1:] - median
@@ -68,9 +67,9 @@ class Tables:
     """Predictions of J source tasks for the candidates of E episodes.
 
     Attributes:
-        predictions: (E, J, n) predictions, each with mean 0 and deviation 1 over an episode's candidates.
-        distances: (E, J) distances of the tables from the candidates, see `distance`.
-        used: (E, J) mask of the tables of each episode.
+        predictions: (E, J, n) predictions, those of a task with mean 0 and deviation 1 over an episode's candidates.
+        distances: (E, J) distances of the source tasks from the candidates, see `distance`.
+        used: (E, J) mask of the source tasks of each episode.
         valid: (E, n) mask of the candidates of each episode.
     """
 
@@ -80,14 +79,14 @@ class Tables:
     valid: npt.NDArray[np.bool_]
 
     def expected(self, similarity: Floats) -> tuple[Floats, Floats]:
-        """Return the weighted mean of the predictions, and the deviations of each table from it.
+        """Return the weighted mean of the predictions, and the deviations of each task's predictions from it.
 
         Args:
-            similarity: (P,) a table's weight w is proportional to exp(-similarity * distance).
+            similarity: (P,) factors s of P models: the weight of a task is proportional to exp(-s * distance).
 
         Returns:
-            (P, E, n) weighted means, with mean 0 and deviation 1 over an episode's candidates; (P, E, J, n) deviations
-            of each table's predictions from the unscaled weighted mean, times the root of its weight.
+            (P, E, n) weighted means, scaled to mean 0 and deviation 1 over an episode's candidates; (P, E, J, n)
+            deviations of each task's predictions from the unscaled mean, times the root of the task's weight.
         """
         score = np.where(self.used, -similarity[:, None, None] * self.distances, -np.inf)
         score -= np.maximum(score.max(axis=2, keepdims=True, initial=-1e300), -1e299)
@@ -102,32 +101,32 @@ class Tables:
 
 
 def distance(source: Floats, features: Floats) -> float:
-    """Return the distance of a table's (t, d) features from (n, d) candidates, by each feature's mean and deviation."""
+    """Return the distance of (t, d) features of a source from (n, d) ones, by each feature's mean and deviation."""
     means, spreads = source.mean(axis=0) - features.mean(axis=0), source.std(axis=0) - features.std(axis=0)
     return float(np.sqrt(np.mean(np.square(means) + np.square(spreads))))
 
 
 class StackedGP:
-    """P models in E episodes each, with exact posteriors after every observation.
+    """Exact posteriors of P models in each of E episodes.
 
     In units in which other tables' results have mean 0 and deviation 1 over the candidates, the reward of x is
 
         u(x) ~ GP(slope m(x), matern M_g(x, x') + constant + expectation m(x) m(x') + deviations sum_j d_j(x) d_j(x'))
 
     plus noise, with m and d_j of `Tables.expected` and M_g the Matern 5/2 correlations with one of `LENGTHS` sets of
-    length-scales. Observations are u / q + a constant: each set's most probable scale q is in closed form, under the
-    prior q^(2 strength) exp(-strength q^2) of observations with deviation 1. Sets are weighted by their marginal
-    likelihood and by prior weights.
+    length-scales. Standardised observations are u / q plus a constant: each set's most probable scale q, under the
+    prior q^(2 strength) exp(-strength q^2), has a closed form. Sets are weighted by marginal likelihood and by prior
+    weights.
 
     With L the Cholesky factor of the observed covariance plus noise, `_v` holds the rows of L^-1 K(observed, all) and
-    `_inverse` L^-1; an observation appends a row to both. Observed values are used only in `predict`, so that they can
-    be transformed anew at each step. One step costs O(P E LENGTHS t n).
+    `_inverse` L^-1; an observation appends a row to both. Observed values are used only in `predict`, since they are
+    standardised again at each step. One step costs O(P E LENGTHS t n).
 
     Args:
-        numbers: (P, len(START)) hyperparameters of each model.
-        tables: Predictions from other tables.
+        numbers: (P, len(START)) hyperparameters of each model, in the order of `START`.
+        tables: Predictions of source tasks.
         columns: `columns(rows)` returns (P, E, LENGTHS, n) correlations of (P, E) candidates with all candidates.
-        capacity: Initial capacity in observations; it grows as needed.
+        capacity: Number of observations for which memory is reserved; it grows as needed.
 
     Attributes:
         count: Number of observations so far.
@@ -154,17 +153,17 @@ class StackedGP:
         self._p, self._e = np.indices((p, e))
 
     def _covariance(self, matern: Floats, expectation: Floats, deviations: Floats) -> Floats:
-        of = {
-            name: np.exp(self._numbers[f"log {name}"]) for name in ("matern", "constant", "expectation", "deviations")
-        }
-        total = of["expectation"] * expectation + of["deviations"] * deviations + of["constant"]
-        return np.asarray(total + of["matern"] * matern)
+        names = ("log expectation", "log deviations", "log constant", "log matern")
+        a, b, c, d = (np.exp(self._numbers[name]) for name in names)
+        return np.asarray(a * expectation + b * deviations + c + d * matern)
 
     def observe(self, rows: Indices) -> None:
         """Condition each model on one candidate in each episode, given by (P, E) `rows`."""
         t, p, e = self.count, self._p, self._e
         if t == self._v.shape[3]:
-            self._grow()
+            self._v = np.concatenate([self._v, np.zeros_like(self._v)], axis=3)
+            self._inverse = np.pad(self._inverse, ((0, 0), (0, 0), (0, 0), (0, t), (0, t)))
+            self.rows = np.pad(self.rows, ((0, 0), (0, 0), (0, t)))
         m, d = self.expected, self._deviations
         shared = d[p, e, :, rows][:, :, None] @ d
         column = self._covariance(self._columns(rows), (m[p, e, rows][..., None] * m)[:, :, None], shared)
@@ -195,8 +194,8 @@ class StackedGP:
             y: (P, E, t) observations, in order, in any unit.
 
         Returns:
-            Means (P, E, LENGTHS, n), scales (P, E, LENGTHS) in units of the observations' deviation, weights
-            (P, E, LENGTHS), best observation (P, E, LENGTHS) on the scale of the means.
+            (P, E, LENGTHS, n) means, (P, E, LENGTHS) scales q, (P, E, LENGTHS) weights, and (P, E, LENGTHS) best
+            observations on the scale of the means.
         """
         t, z = self.count, standardised(y)
         inverse, strength = self._inverse[..., :t, :t], np.exp(self._numbers["log strength"][..., 0])
@@ -221,7 +220,7 @@ class StackedGP:
 
         Args:
             y: (P, E, t) observations, in order, in any unit.
-            left: Fraction of the budget left, (E,) or one for all.
+            left: Fraction of the budget left, (E,) or one number.
         """
         means, q, weights, best = self.predict(y)
         early, at = np.broadcast_to(left, self.expected.shape[1])[:, None, None], self._numbers
@@ -231,17 +230,11 @@ class StackedGP:
         return np.asarray(np.log(np.maximum((weights[..., None] * gain).sum(axis=2), 1e-300)))
 
     def expected_rewards(self, y: Floats) -> Floats:
-        """Return the (P, E, n) means in the unit of `y`, the (P, E, t) observations in order."""
+        """Return the (P, E, n) expected rewards in the unit of `y`, the (P, E, t) observations in order."""
         means, q, weights, best = self.predict(y)
         cut = robust(y)
         above = ((means - best[..., None]) / q[..., None] * weights[..., None]).sum(axis=2)
         return np.asarray(cut.max(axis=2, keepdims=True) + above * cut.std(axis=2, keepdims=True))
-
-    def _grow(self) -> None:
-        t = self._v.shape[3]
-        self._v = np.concatenate([self._v, np.zeros_like(self._v)], axis=3)
-        self._inverse = np.pad(self._inverse, ((0, 0), (0, 0), (0, 0), (0, t), (0, t)))
-        self.rows = np.pad(self.rows, ((0, 0), (0, 0), (0, t)))
 
 
 def standardised(y: Floats) -> Floats:
@@ -249,6 +242,6 @@ def standardised(y: Floats) -> Floats:
     cut = robust(y)
     apart = cut - cut.mean(axis=-1, keepdims=True)
     deviation = np.sqrt(np.square(apart).mean(axis=-1, keepdims=True))
-    # Means of equal numbers leave round-off, which must not be blown up.
+    # Where all are equal, the deviation is round-off, and must not be a divisor.
     floor = 1e-9 * np.maximum(1.0, np.abs(y).max(axis=-1, keepdims=True))
     return np.asarray(apart / np.where(deviation > floor, deviation, 1.0))

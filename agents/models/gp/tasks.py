@@ -1,4 +1,4 @@
-"""A search on a box and earlier searches as tasks of one Gaussian process."""
+"""Data and axes of one Gaussian process for several tasks: a search on a box, and earlier searches."""
 
 from collections.abc import Sequence
 
@@ -10,20 +10,20 @@ from hpo_envs.agents.models.gp.box import BoxGP, half_linear
 from hpo_envs.agents.models.source import Source
 
 MOST = 60
-"""Largest number of observations of all sources together; half are the best, half are spread over the ranks below."""
+"""Largest number of observations of all sources together: half are the best, half are spread over the other ranks."""
 
 APART = 0.35
-"""Distance of two tasks; at the prior median of the length-scale they have a correlation of 0.8."""
+"""Distance of two tasks; at the prior median of the length-scale, their correlation is 0.8."""
 
 LEAST = 0.3
-"""Smallest standard deviation that the search's observations are scaled to; those of the sources have 1."""
+"""Smallest standard deviation to which the search's observations are scaled; those of the sources have 1."""
 
 
 class Tasks:
     """Axes of a box and a categorical axis for the task: the search itself or one of its sources.
 
     The task's length-scale determines how much the search learns from the sources. Observations of the search are
-    shifted and scaled to the sources' mean prediction at these points, as the first ones are the sources' best.
+    shifted and scaled to the mean prediction of the sources at its points, as its first points are the sources' best.
 
     Args:
         space: The axes of the box.
@@ -32,9 +32,9 @@ class Tasks:
 
     Attributes:
         real: See `KernelAxes`.
-        groups: See `KernelAxes`; the task has the last one.
-        x: (n, d + 1) observed points of the sources, then their tasks.
-        z: (n,) their standardised observations.
+        groups: See `KernelAxes`; the task is the last axis.
+        x: (n, d + 1) observed points of the sources; the last column is the task.
+        z: (n,) standardised observations at `x`.
     """
 
     def __init__(self, space: BoxAxes, sources: Sequence[Source], objective: int) -> None:
@@ -53,18 +53,18 @@ class Tasks:
         self.x, self.z = np.concatenate(points), np.concatenate(values)
 
     def inputs(self, x: Floats) -> Floats:
-        """Return (n, c) inputs of a kernel at (n, d) points of the search, or at (n, d + 1) points with their tasks."""
+        """Return the (n, c) inputs of a kernel at (n, d) points of the search, or at (n, d + 1) points with tasks."""
         d = len(self._space)
         task = x[:, d] if x.shape[1] > d else np.zeros(len(x))
         one_hot = (task[:, None] == np.arange(self._count)) * (APART / np.sqrt(2.0))
         return np.concatenate([self._space.inputs(x[:, :d]), one_hot], axis=1)
 
-    def aligned(self, x: Floats, z: Floats) -> Floats:
-        """Return (t,) observations of the search at (t, d) points, shifted and scaled to the sources' predictions."""
-        expected = np.mean([model.mean(x) for model in self._models], axis=0)
-        return np.asarray(expected.mean() + max(float(expected.std()), LEAST) * z)
-
     def joined(self, x: Floats, z: Floats) -> tuple[Floats, Floats]:
-        """Return (n, d + 1) points with tasks and (n,) observations: the search's `aligned` ones and the sources'."""
+        """Return (t + n, d + 1) points with tasks and (t + n,) observations: those of the search, then of the sources.
+
+        The search's (t,) observations `z` at (t, d) points `x` are shifted and scaled to the sources' predictions.
+        """
+        expected = np.mean([model.mean(x) for model in self._models], axis=0)
+        aligned = expected.mean() + max(float(expected.std()), LEAST) * z
         own = np.column_stack([x, np.zeros(len(x))])
-        return np.concatenate([own, self.x]), np.concatenate([self.aligned(x, z), self.z])
+        return np.concatenate([own, self.x]), np.concatenate([aligned, self.z])
