@@ -10,19 +10,9 @@ from typing import Any
 from hpo_envs.families.registry import SPECS, register_all
 
 __all__ = [
-    "SPECS",
-    "Agent",
-    "Comparison",
-    "Family",
-    "Objective",
-    "Problem",
-    "Search",
-    "Table",
-    "__version__",
-    "load",
-    "run",
+    "SPECS", "Agent", "Comparison", "Family", "Objective", "Problem", "Search", "Table", "__version__", "load", "run",
     "tune",
-]
+]  # fmt: skip
 
 _LAZY = {
     "Agent": "hpo_envs.agents.Agent",
@@ -37,7 +27,7 @@ _LAZY = {
     "run": "hpo_envs.benchmarks.run",
     "tune": "hpo_envs.tuning.tune",
 }
-"""Lazy imports: name -> attribute of a module."""
+"""Lazy imports: public name -> module and attribute."""
 
 
 def __getattr__(name: str) -> Any:

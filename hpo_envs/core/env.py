@@ -38,7 +38,7 @@ def _check_seed(seed: Any) -> int:
 
 
 class HPOEnv(HasParams, gym.Env[Any, Any]):
-    """Base of the scalar environments: seeding by episode keys, rendering, and errors.
+    """Base class of scalar environments: seeding by episode keys, rendering, errors.
 
     Each episode has a 64-bit key; every random outcome in it is a hash of that key and of counters, so the order of
     evaluations changes nothing. `reset(seed=s)` makes the keys of the coming episodes a function of `s` alone.
@@ -96,11 +96,7 @@ class HPOEnv(HasParams, gym.Env[Any, Any]):
 
     @classmethod
     def vectorized(cls, **members: Any) -> type[HPOVectorEnv]:
-        """Make the vectorized class of a family, `XVectorEnv` for a class `XEnv`, with the same arguments.
-
-        Args:
-            **members: Members of the vectorized class.
-        """
+        """Return the vectorized class of a family, `XVectorEnv` for `XEnv`, with its arguments and these `members`."""
         forms: dict[str, Any] = {"autoreset_mode": AutoresetMode.NEXT_STEP, "copy": True, "render_mode": None}
 
         def init(self: Any, num_envs: int = 1, *args: Any, **kwargs: Any) -> None:
@@ -169,7 +165,7 @@ class HPOEnv(HasParams, gym.Env[Any, Any]):
 
 
 class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
-    """Base of the vectorized environments: seeding, autoreset and the info convention.
+    """Base class of vectorized environments: seeding, autoreset, masks of `info`.
 
     Engines implement `_start`, `_advance` and `_check_actions`, and `_snapshot` where actions have masks.
     `reset(seed=s)` gives environment i the episodes of a scalar environment reset with `s + i`.
@@ -217,20 +213,14 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
         self._ended = self._nobody = np.zeros(self.num_envs, bool)
         self._any_ended = False
         self._everyone = np.ones(self.num_envs, bool)  # copies of it take a tenth of the time of `np.ones`
-        entries = [provenance_info(params.tables, i) for i in range(len(params.tables))]
-        self._provenance = columns_of(entries)
+        self._provenance = columns_of([provenance_info(params.tables, i) for i in range(len(params.tables))])
         self._masked = params.masked
 
     # -- what an engine writes -----------------------------------------------------------------------------------
 
     @abc.abstractmethod
-    def _start(self, index: npt.NDArray[np.intp], keys: draws.Keys, options: dict[str, Any] | None) -> Info:
-        """Start fresh episodes at `index` (k,) with `keys` (k,); return their info as (k,) arrays."""
-
-    def _said(self, index: npt.NDArray[np.intp]) -> Info:
-        """Return information on the tables of the episodes at `index`, for the info of `reset`."""
-        tables = self._table_index[index]
-        return {name: values.take(tables, axis=0) for name, values in self._provenance.items()}
+    def _start(self, index: npt.NDArray[np.intp], keys: draws.Keys, options: dict[str, Any] | None) -> None:
+        """Start fresh episodes at `index` (k,) with `keys` (k,)."""
 
     @abc.abstractmethod
     def _advance(self, actions: Any) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_], Info]:
@@ -248,7 +238,7 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
 
     @abc.abstractmethod
     def _check_actions(self, actions: Any) -> Any:
-        """Return a valid batch in the form of `_advance`; ValueError for a wrong shape or type or an invalid action."""
+        """Return actions in the form that `_advance` takes; ValueError for a wrong shape or type or an invalid one."""
 
     # -- Gymnasium's interface -----------------------------------------------------------------------------------
 
@@ -339,7 +329,7 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
 
     @property
     def episodes(self) -> tuple[draws.Keys, npt.NDArray[np.int64]]:
-        """(num_envs,) copies of the key and of the index in `tables` of each episode."""
+        """Copies of the (num_envs,) uint64 keys of the episodes and of their (num_envs,) indices in `tables`."""
         return self._keys.copy(), self._table_index.copy()
 
     @property
@@ -387,13 +377,15 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
             self._episodes[chosen] = 0
 
     def _begin(self, index: npt.NDArray[np.intp], options: dict[str, Any] | None, info: Info) -> Info:
-        """Start the next episodes at `index`; add their info, as (num_envs, ...) arrays with masks; return `info`."""
+        """Start the next episodes at `index`; add their provenance to `info`, with masks, and return it."""
         assert self._streams is not None
         self._episodes[index] += np.uint64(1)
         self._keys = self._keys.copy()  # masks of earlier steps are made of the keys that were
         keys = self._keys[index] = draws.mix_many(self._streams[index], self._episodes[index])
-        started = self._start(index, keys, options)
-        merge(info, {k: scatter(v, index, self.num_envs) for k, v in started.items()}, index, self.num_envs)
+        self._start(index, keys, options)
+        tables = self._table_index[index]
+        about = {k: scatter(v.take(tables, axis=0), index, self.num_envs) for k, v in self._provenance.items()}
+        merge(info, about, index, self.num_envs)
         return info
 
     def _restart_all(self) -> tuple[Any, Any, Any, Any, Info]:
@@ -425,7 +417,7 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
 
 
 def _signature(function: Callable[..., Any], *first: str, **named: Any) -> inspect.Signature:
-    """Signature of a function with additional arguments: `first` before its own, and `named` by keyword only."""
+    """Return the signature of a function with additional arguments: `first` before its own, `named` by keyword only."""
     kinds = inspect.Parameter
     added = [kinds(name, kinds.POSITIONAL_OR_KEYWORD) for name in first]
     added += [kinds(name, kinds.KEYWORD_ONLY, default=default) for name, default in named.items()]

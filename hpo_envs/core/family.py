@@ -138,7 +138,7 @@ def complete(page: str, engine: str) -> str:
     parts = [mine.pop("")]
     shared = {heading: text for heading, text in shared.items() if heading and text}
     for heading in sorted(mine | shared, key=lambda h: HEADINGS.index(h) if h in HEADINGS else len(HEADINGS)):
-        # Two bases may share one of their own, whose paragraphs are said once.
+        # Two bases may share a base of their own, whose paragraphs appear once.
         texts = dict.fromkeys(p for part in (mine, shared) for p in part.get(heading, "").split("\n\n") if p)
         parts.append(f"## {heading}\n" + ("\n" if heading == "Arguments" else "\n\n").join(texts))
     return "\n\n".join(parts)

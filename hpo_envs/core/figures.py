@@ -1,4 +1,4 @@
-"""Pictures of `render` by matplotlib: the run on the left, details of its results on the right; sizes and limits."""
+"""Pictures of `render` by matplotlib: the run on the left, details of its results on the right."""
 
 from typing import Any
 
@@ -6,9 +6,6 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.tables.checks import extra_module
-
-SIZE = (6.4, 4.8)
-DPI = 100
 
 RUN, BEST, FRONT, FAINT = "#0072B2", "#D55E00", "#009E73", "#999999"
 """Colours that are distinct for colour-blind readers, too (Okabe and Ito)."""
@@ -33,7 +30,7 @@ def pixels(record: Any) -> npt.NDArray[np.uint8]:
     agg = extra_module("matplotlib.backends.backend_agg", "plots", "pictures")
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=SIZE, dpi=DPI)
+    figure = Figure(figsize=(6.4, 4.8), dpi=100)
     canvas = agg.FigureCanvasAgg(figure)
     paint(record, figure)
     canvas.draw()
@@ -89,7 +86,7 @@ def _best_known(env: Any) -> float | None:
 
 
 def _sentence(record: Any, known: float | None) -> str:
-    """Return the title: the budget used and the best value, trade-offs (two objectives) or the leader (arms)."""
+    """Return the title: budget used, and best value, trade-offs (two objectives) or leader (arms), if there are any."""
     env, unit = record.env, record.env.params.budget_unit
     spent, budget = (f"{v:,.0f}" if v >= 100 else f"{v:g}" for v in (record.spent, env.budget))
     if not record.entries:

@@ -30,12 +30,9 @@ class MaskedInfo(Info):
 
     @classmethod
     def of(cls, info: Info, make: Callable[[], npt.NDArray[Any]], reported: npt.NDArray[np.bool_]) -> MaskedInfo:
-        """Return an info whose mask is computed when it is first read.
+        """Return the info with a mask that `make` computes, (n, k), bool or int8, when it is first read.
 
-        Args:
-            info: All other entries.
-            make: Function that returns the (n, k) mask, bool or int8, as a fresh array.
-            reported: (n,) whether each environment reports the mask; the rows of the others become zeros.
+        `reported` (n,): whether each environment reports the mask; the rows of the others become zeros.
         """
         masked = cls(info)
         masked.make = make
@@ -78,7 +75,7 @@ class MaskedInfo(Info):
 
 
 def change_mask(info: Info, change: Callable[[npt.NDArray[Any]], npt.NDArray[Any]] | None) -> None:
-    """Apply a function to the action mask of an info, if it has one; None removes the mask."""
+    """Apply a function to the action mask of an info, in place, if it has one; None removes the mask."""
     if "action_mask" not in info:
         return
     if change is None:
@@ -148,7 +145,7 @@ def merge(info: Info, new: Info, index: npt.NDArray[np.intp], n: int) -> None:
 
 
 def assign(target: Any, value: Any, index: npt.NDArray[np.intp]) -> None:
-    """Copy the entries at `index` from one nested batched value to another."""
+    """Copy the entries at `index` of a nested batched value to another one of equal structure, `target`."""
     if isinstance(target, dict):
         for k in target:
             assign(target[k], value[k], index)
@@ -158,12 +155,7 @@ def assign(target: Any, value: Any, index: npt.NDArray[np.intp]) -> None:
 
 def blank(value: Any, index: npt.NDArray[np.intp]) -> None:
     """Set the entries at `index` of a nested batched value to zero, None (objects) or empty (texts)."""
-    mapped(value, lambda array: array.__setitem__(index, nothing(array)))
-
-
-def nothing(value: npt.NDArray[Any]) -> Any:
-    """Return the value of missing entries in an info array: None for objects, an empty text for texts, else 0."""
-    return {"O": None, "U": ""}.get(value.dtype.kind, 0)
+    mapped(value, lambda array: array.__setitem__(index, {"O": None, "U": ""}.get(array.dtype.kind, 0)))
 
 
 class InfoColumn(np.ndarray):
@@ -202,9 +194,7 @@ def column(values: Iterable[Any]) -> InfoColumn:
 def configs_of(space: Iterable[Hyperparameter], first: int = 0) -> Callable[[npt.NDArray[np.float64]], Info]:
     """Return a function from (k, columns) raw values, as in tables, to (k,) natural values by name.
 
-    Args:
-        space: The hyperparameters.
-        first: Column of the first hyperparameter.
+    `first` is the column of the first hyperparameter.
     """
     how = [(h.name, column(h.values) if h.kind == "categorical" else None, h.complement) for h in space]
     return functools.partial(_configs, how, first)
@@ -233,14 +223,10 @@ KINDS = ("measured", "surrogate")
 
 
 def provenance_info(tables: Sequence[Table], index: int = 0) -> Info:
-    """Return information on the episode's table for `reset`: `table`, `kind`, `sha256`, and the same as numbers.
+    """Return information on the table `tables[index]` of an episode for the info of `reset`.
 
-    Args:
-        tables: Tables of the environment.
-        index: Index of the episode's table.
-
-    Returns:
-        The three strings; `table_code`, the index; `kind_code`, an index in `KINDS`; `sha256_code`, (32,) uint8.
+    Texts `table`, `kind` and `sha256`; as numbers `table_code`, the index; `kind_code`, an index in `KINDS`; and
+    `sha256_code`, (32,) uint8.
     """
     table = tables[index]
     sha256, kind = table.provenance.sha256, table.provenance.kind

@@ -45,6 +45,8 @@ class Params:
             a step.
         workers: Number of simulated parallel workers.
         view: The rows of the table that an episode has, and their order.
+        known: (m,) best known rewards and (m,) reference rewards if the user gives them; None if they come from a
+            table.
     """
 
     kind: ActionKind
@@ -58,6 +60,7 @@ class Params:
     budget_unit: str = ""
     workers: int = 1
     view: View = WHOLE
+    known: tuple[Floats, Floats] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "budget_unit", self.budget_unit or self.cost_unit)
@@ -80,11 +83,6 @@ class Params:
     @property
     def mutate(self) -> Callable[[Any, np.random.Generator], Any] | None:
         """Function `mutate(candidate, rng)` that returns a mutated candidate if the space has a grammar, else None."""
-        return None
-
-    @property
-    def known(self) -> tuple[Floats, Floats] | None:
-        """(m,) best known rewards and (m,) reference rewards if the user gives them; None if they come from a table."""
         return None
 
     @property
@@ -158,11 +156,7 @@ class Params:
         return ()
 
     def action_of(self, config: Any, table: int = 0) -> Any:
-        """Return the action that sets a configuration of natural values, on the table with index `table`.
-
-        Raises:
-            ValueError: There is no such configuration, or actions do not set hyperparameters.
-        """
+        """Return the action that sets natural values on the table with index `table`; ValueError if there is none."""
         raise ValueError(f"action_of: actions in {self.action_space} do not set hyperparameters")
 
     def truth(self, table: TableIndex, actions: npt.NDArray[Any]) -> Floats | None:
@@ -197,11 +191,7 @@ class Params:
         return alike([t.space for t in self.tables])
 
     def problem(self, rows: npt.NDArray[np.int64] | None = None) -> dict[str, Any]:
-        """Return the arguments of an agent's `Problem`, by name.
-
-        Args:
-            rows: (k,) table row of each action of the episode; None = all, in the table's order.
-        """
+        """Return the arguments of an agent's `Problem`, by name; `rows` (k,): table row of each action, None = all."""
         table = self.table
         by_row = isinstance(self.action_space, Discrete) or self.kind == "fidelity"
         features = table.features if by_row and table.feature_names else None
@@ -215,7 +205,7 @@ class Params:
 
     @cached_property
     def coordinates(self) -> Floats:
-        """(rows, d) coordinates of the first table's rows on `axes`."""
+        """(rows, d) coordinates in [0, 1] of the first table's rows on `axes`."""
         return Points(self.table.space).unit(self.table.configs)
 
 
@@ -305,7 +295,7 @@ class HasParams:
         return type(self).__name__ if spec is None else str(spec.id)
 
     def _facts(self) -> dict[str, Any]:
-        """Facts by name that describe the environment in its `repr`."""
+        """Return facts that describe the environment in its `repr`, by name."""
         p, envs = self.params, getattr(self, "num_envs", 0)
         table = f"{p.table.name} ({p.table.provenance.kind})" if len(p.tables) == 1 else f"one of {len(p.tables)}"
         facts = {"table": table, "actions": p.action_space, "objectives": ", ".join(p.objectives)}
@@ -340,22 +330,14 @@ def is_integer(value: Any) -> bool:
 
 
 def unmasked(actions: Any) -> Any:
-    """Return an action, or a batch of actions, unchanged.
-
-    Raises:
-        ValueError: The argument is a masked array, whose masked values would be used as actions.
-    """
+    """Return an action, or a batch of actions; ValueError for a masked array, whose masked values would be used."""
     if type(actions) is not np.ndarray and isinstance(actions, np.ma.MaskedArray):
         raise ValueError(f"actions must not be a masked array, got {actions!r}")
     return actions
 
 
 def array_of(actions: Any) -> npt.NDArray[Any]:
-    """Return an action, or a batch of actions, as an array; a 0-d object array if NumPy cannot convert it.
-
-    Raises:
-        ValueError: See `unmasked`.
-    """
+    """Return an action, or a batch, as an array, 0-d of objects if NumPy cannot convert it; errors as in `unmasked`."""
     given = unmasked(actions)
     try:
         return np.asarray(given)
@@ -364,14 +346,9 @@ def array_of(actions: Any) -> npt.NDArray[Any]:
 
 
 def check_action(action: Any, limits: int | list[int]) -> list[int]:
-    """Return an action as a list of Python ints.
+    """Return an action, one int or several, as a list of Python ints; ValueError if it is invalid.
 
-    Args:
-        action: The action as given.
-        limits: One above the largest value: an int for a single int, a list for several.
-
-    Raises:
-        ValueError: The action is a masked array or not that number of ints, or an int is outside [0, limits).
+    `limits` is one above the largest value: an int for a single int, a list for several.
     """
     array = action if type(action) is np.ndarray else array_of(action)
     sizes = [limits] if isinstance(limits, int) else limits
@@ -390,18 +367,9 @@ def check_action(action: Any, limits: int | list[int]) -> list[int]:
 def check_ints(
     actions: Any, shape: tuple[int, ...], limits: int | list[int] | np.uint64 | npt.NDArray[np.uint64]
 ) -> npt.NDArray[np.int64]:
-    """Return a batch of actions as int64.
+    """Return a batch of actions as an int64 array of this shape, itself if it is one; ValueError if it is invalid.
 
-    Args:
-        actions: The actions as given.
-        shape: The required shape, with the number of environments first.
-        limits: One above the largest value, one for all or one per part of an action; a uint64 array is the fastest.
-
-    Returns:
-        (n, ...) int64; the given array itself if it is int64.
-
-    Raises:
-        ValueError: The actions are a masked array or not ints of that shape, or an int is outside [0, limits).
+    `limits` is one above the largest value, one for all or one per part of an action; a uint64 array is the fastest.
     """
     if type(actions) is np.ndarray and actions.dtype == _INT and actions.shape == shape:
         # The common case, checked in one pass: negative numbers are huge as unsigned ones.
@@ -421,18 +389,10 @@ def check_ints(
 
 
 def check_box(actions: Any, shape: tuple[int, ...], argument: str) -> tuple[Floats, npt.NDArray[np.bool_]]:
-    """Return actions in a box as float64 in [-1, 1], clipped at the bounds, as Gymnasium's environments do.
+    """Return actions in a box as float64, clipped to [-1, 1], and bool flags of those that had a number outside.
 
-    Args:
-        actions: The actions as given.
-        shape: The required shape, with the numbers of one action last.
-        argument: Name of the argument, for the message.
-
-    Returns:
-        The actions, and a bool array without the last axis: whether a number of each action was outside.
-
-    Raises:
-        ValueError: The actions are a masked array or not numbers of that shape, or contain a NaN.
+    The flags lack the last axis of `shape`, the numbers of one action. ValueError, which names `argument`, unless the
+    actions are numbers of this shape without NaN.
     """
     given = array_of(actions)
     array = given.astype(np.float64) if given.dtype.kind in "fiub" else np.empty(0)
@@ -449,33 +409,20 @@ Checker = Callable[[Any], Any]
 
 
 def checker(space: gym.Space[Any]) -> Checker:
-    """Return a function that validates an action of a space.
-
-    Args:
-        space: `Discrete`, `MultiDiscrete` or `Box`.
-
-    Raises:
-        ValueError: The space is of another kind.
-    """
+    """Return a function that validates actions of a `Discrete`, `MultiDiscrete` or `Box`; ValueError for others."""
     if isinstance(space, gym.spaces.Discrete):
         return _discrete(int(space.start), int(space.start + space.n))
     if isinstance(space, gym.spaces.MultiDiscrete):
-        return _integers(np.asarray(space.start), np.asarray(space.start + space.nvec))
+        return _numbers(space, space.start, space.start + space.nvec - 1, "iu", "ints")
     if isinstance(space, gym.spaces.Box):
-        return _box(space)
+        return _numbers(space, space.low, space.high, "fiu", "numbers")
     raise ValueError(f"action_space must be Discrete, MultiDiscrete or Box, got {space}")
 
 
 def recommendation(check: Checker, value: Any, several: bool) -> Any:
-    """Validate the recommendation of an agent and return it, as `check` does.
+    """Validate the recommendation of an agent and return it as `check` does; ValueError if it is invalid.
 
-    Args:
-        check: Checker of the action space, see `checker`.
-        value: What `recommend` returned.
-        several: Whether a candidate takes several actions, so that an array of actions is valid, too.
-
-    Raises:
-        ValueError: The value is neither a valid action nor a valid array of actions.
+    With `several`, because a candidate takes several actions, an array of actions is valid, too.
     """
     if several and isinstance(value, np.ndarray) and value.ndim and len(value):
         try:
@@ -500,55 +447,20 @@ def _discrete(low: int, high: int) -> Checker:
     return check
 
 
-def _integers(low: np.ndarray[Any, Any], high: np.ndarray[Any, Any]) -> Checker:
-    shape = low.shape
-
+def _numbers(space: gym.Space[Any], low: npt.NDArray[Any], high: npt.NDArray[Any], kinds: str, name: str) -> Checker:
     def check(value: Any) -> Any:
-        array = _array(value)
-        if array is None or array.shape != shape or array.dtype.kind not in "iu":
-            raise ValueError(f"must be ints of shape {shape}, got {shown(value)}")
-        if ((array < low) | (array >= high)).any():
-            raise ValueError(f"must be ints >= {low.tolist()} and below {high.tolist()}, got {array.tolist()}")
-        return array
-
-    return check
-
-
-def _box(space: gym.spaces.Box) -> Checker:
-    low, high, shape = space.low, space.high, space.shape
-
-    def check(value: Any) -> Any:
-        array = _array(value)
-        if array is None or array.shape != shape or array.dtype.kind not in "fiu":
-            raise ValueError(f"must be numbers of shape {shape}, got {shown(value)}")
+        array = np.array(None if isinstance(value, np.ma.MaskedArray) else array_of(value))
+        if array.shape != space.shape or array.dtype.kind not in kinds:
+            raise ValueError(f"must be {name} of shape {space.shape}, got {shown(value)}")
         if not ((array >= low) & (array <= high)).all():  # NaN is neither
-            raise ValueError(f"must be numbers within the bounds of the space, got {shown(array)}")
+            raise ValueError(f"must be {name} in {space}, got {shown(array)}")
         return array
 
     return check
-
-
-def _array(value: Any) -> Any:
-    """Convert a number or nested lists of numbers to a new array; None if that fails."""
-    if isinstance(value, np.ma.MaskedArray) or isinstance(value, (str, bytes)) or value is None:
-        return None
-    try:
-        array = np.array(value)
-    except Exception:  # ragged lists, and whatever `__array__` raises
-        return None
-    return None if array.dtype == object else array
 
 
 def check_options(options: Any, names: tuple[str, ...]) -> None:
-    """Validate the `options` of `reset`.
-
-    Args:
-        options: None, or a mapping.
-        names: The allowed keys.
-
-    Raises:
-        ValueError: The options are not a mapping, or have an unknown key.
-    """
+    """Raise ValueError unless the `options` of `reset` are None or a mapping whose keys are among `names`."""
     if options is None:
         return
     if not isinstance(options, Mapping):
@@ -560,17 +472,9 @@ def check_options(options: Any, names: tuple[str, ...]) -> None:
 
 
 def check_int(name: str, value: Any, low: int = 1, high: int = 10**9, *, optional: bool = False) -> int:
-    """Validate an integer argument and return it as an int.
+    """Return an integer argument as an int; ValueError, which names it, unless it is an int in [low, high].
 
-    Args:
-        name: Name of the argument.
-        value: The given value; None is not accepted here.
-        low: Lowest allowed value.
-        high: Highest allowed value; larger ones are mistakes or need too much memory.
-        optional: Whether the argument may also be None, for the message only.
-
-    Raises:
-        ValueError: The value is not an int in [low, high].
+    Larger numbers are mistakes or need too much memory. With `optional`, the message allows None, too.
     """
     if not is_integer(value) or value < low:
         raise ValueError(f"{name} must be {'None or ' * optional}an int >= {low}, got {shown(value)}")
@@ -580,22 +484,14 @@ def check_int(name: str, value: Any, low: int = 1, high: int = 10**9, *, optiona
 
 
 def check_bool(name: str, value: Any) -> bool:
-    """Validate a Boolean argument and return it as a bool.
-
-    Raises:
-        ValueError: The value is neither True nor False.
-    """
+    """Return a Boolean argument as a bool; ValueError, which names it, if it is neither True nor False."""
     if not isinstance(value, (bool, np.bool_)):
         raise ValueError(f"{name} must be True or False, got {shown(value)}")
     return bool(value)
 
 
 def check_names(argument: str, names: Any) -> tuple[str, ...]:
-    """Validate names and return them as a tuple; a single name is accepted.
-
-    Raises:
-        ValueError: The value is neither a name nor a tuple or list of names.
-    """
+    """Return a name, or a tuple or list of names, as a tuple; ValueError, which names the argument, for others."""
     chosen = (names,) if isinstance(names, str) else names
     if not isinstance(chosen, (tuple, list)) or not all(isinstance(name, str) for name in chosen):
         raise ValueError(f"{argument} must be a name or a tuple of names, got {shown(names)}")
@@ -605,8 +501,7 @@ def check_names(argument: str, names: Any) -> tuple[str, ...]:
 def check_budget(budget: Any, whole: float, unit: str, auto: float | None = None) -> float:
     """Return the validated budget as a float: `whole` for None and, if `auto` is given, `auto` for `"auto"`.
 
-    Raises:
-        ValueError: The budget is none of these and not a positive finite number (for evaluations: a whole number).
+    ValueError for any other budget that is not a positive finite number (in evaluations: a whole number).
     """
     if budget is None:
         return whole
@@ -627,20 +522,12 @@ def check_budget(budget: Any, whole: float, unit: str, auto: float | None = None
 
 
 def check_objective(objective: Any) -> Objectives:
-    """Validate and return `objective`, a name or a tuple of names; a list becomes a tuple.
-
-    Raises:
-        ValueError: The value is neither a name nor a tuple or list of names.
-    """
+    """Return `objective`, a name or a tuple of names (a list becomes one); ValueError for anything else."""
     return objective if isinstance(objective, str) else check_names("objective", objective)
 
 
 def rewarded(objective: Objectives, metrics: tuple[Metric, ...]) -> tuple[Metric, ...]:
-    """Return the metrics that `objective` names, among those that agents may see.
-
-    Raises:
-        ValueError: A name is unknown or not a text, or no name is given.
-    """
+    """Return the metrics that `objective` names, of those that agents may see; ValueError for none or unknown ones."""
     names = tuple(m.name for m in metrics)
     wanted = check_names("objective", objective)
     if not wanted:
@@ -665,14 +552,3 @@ def kind_of(env: Any) -> ActionKind | None:
     """Return the kind of actions of an environment, also vectorized or wrapped; None for one of another package."""
     params: Params | None = getattr(env.unwrapped, "params", None)
     return None if params is None else params.kind
-
-
-def whole_table(env: Any) -> None:
-    """Raise if episodes shuffle or subsample the table, for wrappers in which action k is row k.
-
-    Raises:
-        ValueError: Episodes of the environment have their own order or subsample.
-    """
-    view: View = env.unwrapped.params.view
-    if not view.whole:
-        raise ValueError(f"shuffle and subsample must be left out for this wrapper, got {view}")

@@ -39,7 +39,7 @@ class Watch:
         self.records = [EpisodeRecord(episode) for episode in episodes]
 
     def reset(self, **kwargs: Any) -> Any:
-        """Reset the environment; each started episode gets a new record. In mode `human`, print the first one."""
+        """Reset the environment and begin a record of each started episode. In mode `human`, print the first one."""
         out = self._reset(self.env, **kwargs)
         self._note(None, None, out[1])
         return out
@@ -159,9 +159,7 @@ def name_of(env: Any, action: Any) -> str:
 def text(record: EpisodeRecord) -> str:
     """Format the episode so far: budget used, recent rewards as blocks, best and last evaluation, arms, moves."""
     env, entries = record.env, record.entries
-    spec = getattr(env, "spec", None)
-    title = spec.id if spec is not None else type(env).__name__
-    lines = [f"{title}: {len(entries)} evaluations, {record.spent:g} of {env.budget:g} {env.params.budget_unit}"]
+    lines = [f"{env._name()}: {len(entries)} evaluations, {record.spent:g} of {env.budget:g} {env.params.budget_unit}"]
     if entries:
         for j, objective in enumerate(env.objectives):
             rewards = np.array([e["rewards"][j] for e in entries])

@@ -82,7 +82,7 @@ class View:
 
 @functools.lru_cache(maxsize=2)
 def _again(view: View, keys: bytes, rows: int) -> Rows:
-    """Read-only result of `View._drawn`, cached because agents are compared, and runs replayed, on equal episodes."""
+    """Return `View._drawn`, read-only; cached because agents are compared, and runs replayed, on equal episodes."""
     drawn = view._drawn(np.frombuffer(keys, np.uint64), rows)
     drawn.flags.writeable = False
     return drawn

@@ -1,4 +1,4 @@
-"""Contract of agents: suggestions depend only on problem, seed and observations, and actions are in the space."""
+"""Contract of agents: actions are in the space and depend only on the problem, the seed and the observations."""
 
 import random
 from collections.abc import Callable, Iterable, Mapping
@@ -20,11 +20,11 @@ STAGES: dict[str, tuple[str, dict[str, Any]]] = {
     "box": ("CushLEPOR-ted-ende-v0", {"budget": 16}), "arms": ("FIESTA-tdsa8-v0", {"budget": 60}),
     "levels": ("NMTLC-ft-zhen-v0", {"budget": 300}),
 }  # fmt: skip
-"""Kinds of problems in `Registration.supports`, with an id that represents each and arguments of a short episode."""
+"""Kinds of problems in `Registration.supports`, each with an id that represents it and arguments of a short episode."""
 
 
 BEYOND = 3
-"""Evaluations after the random ones, for agents that are slow on every problem (`Registration.slow`)."""
+"""Evaluations after the random ones, for agents whose `Registration.slow` has `anywhere`."""
 
 UNTOLD = 5
 """Random evaluations that an agent is assumed to begin with if their number is unknown."""
@@ -42,9 +42,9 @@ class _Subject:
     transfer: str | None = None
 
     def play(self, seeds: Iterable[int], agent: Any = None, **arguments: Any) -> list[Run]:
-        """Run the agent, or another one, on the stage; return a run for each seed."""
+        """Run the agent, or a factory of another one, on the stage; return a run for each seed."""
         spec_id, kwargs = STAGES[self.stage]
-        # Not shuffled: what is recorded is what the agent asked for, and only its seed makes runs differ.
+        # Not shuffled: recorded actions are those of the agent, and only its seed makes runs differ.
         order = {"shuffle": False} if has_rows(spec_id, kwargs) else {}
         env_kwargs = {**order, **kwargs, **({} if agent else self._shorter()), **arguments}
         return run(
@@ -53,7 +53,7 @@ class _Subject:
         )  # fmt: skip
 
     def _shorter(self) -> dict[str, Any]:
-        """Return a `budget` for an agent that is slow on every problem, beyond its random phase; empty for others."""
+        """Return a `budget` just beyond the random phase of an agent that is slow everywhere; empty for any other."""
         if not isinstance(self.agent, str) or "anywhere" not in agents.entry(self.agent).slow:
             return {}
         problem = _problem(self.stage, self.transfer)
@@ -83,13 +83,13 @@ def check_agent(
         stages: Names of `STAGES` that the agent supports. By default all that it `supports`, or `rows` without this
             attribute.
         waits: Whether the agent needs each result before its next action. With delayed results (simulated workers,
-            stage `levels`) it must then raise; any other agent must continue.
+            stage `levels`) it must then raise a ValueError; any other agent must continue.
         rules: Names of `AGENT_RULES` to check; all by default.
         transfer: Source tables of the agent, see `run`; by default those that a registered agent needs.
         **hyperparameters: Arguments of the agent.
 
     Returns:
-        Kinds of problems that the agent supports and that were not tested.
+        Kinds of problems that the agent supports and that were not checked.
 
     Raises:
         ValueError: Unknown rule, stage or agent.
@@ -156,8 +156,8 @@ def _repeatable(subject: _Subject) -> None:
 
 def _seeded(subject: _Subject) -> None:
     if subject.transfer:
-        return  # an order that follows from other tables needs no dice
-    # Arms are noisy, so an agent that pulls them in a fixed order is still seen to be seeded. Some only break ties.
+        return  # an order that follows from other tables needs no random numbers
+    # Rewards of arms are noisy, so they show that an agent with a fixed order is seeded. Some only break ties.
     noisy = subject.stage == "arms"
     runs = (subject.play([seed])[0] for seed in range(12))
     seen = (np.asarray(r.actions).tobytes() + (r.rewards.tobytes() if noisy else b"") for r in runs)
@@ -184,7 +184,7 @@ def _hidden_state(subject: _Subject) -> None:
 
 
 class _Monitor:
-    """Wrapper that forwards all calls, and records suggestions and outcomes."""
+    """Wrapper of an agent that records its suggestions and the outcomes of finished evaluations."""
 
     def __init__(self, agent: Agent) -> None:
         self.agent = agent

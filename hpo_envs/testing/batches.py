@@ -21,7 +21,7 @@ class Subject:
     Attributes:
         scalar: `scalar(**arguments)` makes a scalar environment.
         batched: `batched(num_envs, **arguments)` makes a batch; None if there is no such form.
-        short: Arguments that end an episode within a few steps.
+        short: Arguments with which an episode ends within a few steps.
         rtol: Relative and absolute tolerance between the two forms.
     """
 
@@ -38,7 +38,7 @@ def pick(info: dict[str, Any], i: int) -> dict[str, Any]:
 
 
 def agree(scalar: dict[str, Any], batched: dict[str, Any], rtol: float = 0.0) -> None:
-    """Require that the batched info equals the scalar one; a batch may add zeros if nothing has finished."""
+    """Require that the batched info equals the scalar one; if nothing has finished, the batch may have further keys."""
     if not scalar.get("finished", True):
         batched = {key: value for key, value in batched.items() if key in scalar}
     require(scalar.keys() == batched.keys(), f"infos must have the same keys, got {[*batched]} for {[*scalar]}")
@@ -51,7 +51,7 @@ def _equal(what: str, scalar: Any, batched: Any, rtol: float) -> None:
 
 
 def _trajectories(subject: Subject, mode: AutoresetMode) -> None:
-    """Compare the steps of a batch with those of as many scalar environments, beyond the ends of episodes."""
+    """Require that a batch steps as that many scalar environments do, beyond the ends of episodes."""
     rtol, same_step = subject.rtol, mode is AutoresetMode.SAME_STEP
     envs = subject.batched(NUM_ENVS, **subject.short, autoreset_mode=mode)
     singles = [subject.scalar(**subject.short) for _ in range(NUM_ENVS)]

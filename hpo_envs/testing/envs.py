@@ -23,7 +23,7 @@ BAD_ARGUMENTS: tuple[tuple[str, Any, str], ...] = (
     ("budget", float("nan"), "budget must be .*, got nan"), ("budget", "20", "budget must be .*, got '20'"),
     ("table", "measured", "table must be .*, got 'measured'"), ("table", 3, "table must be .*, got 3"),
 )  # fmt: skip
-"""Invalid arguments, for every environment that has them: name, value and pattern of the error."""
+"""Invalid arguments (name, value, pattern of the error) for every environment that has them."""
 
 
 def check_env(
@@ -37,10 +37,10 @@ def check_env(
             automatically.
         vector: Factory `(num_envs, **arguments)` of the batched form of a factory; without it, only the scalar form
             is checked.
-        short: Arguments that end an episode within a few steps, so that its end is tested; by default those of the id's
-            family, and `{"budget": 4}` for a factory.
+        short: Arguments with which an episode ends within a few steps, so that its end is tested; by default those of
+            the id's family, or `{"budget": 4}` for a factory.
         rtol: Relative and absolute tolerance between the two forms, for environments whose steps compute something.
-        rules: Names of `ENV_RULES` to check; all by default.
+        rules: Names of `ENV_RULES` to check; all by default. Those of the batched form are left out if there is none.
         **arguments: Arguments of the environment, such as `budget=4`.
 
     Raises:
@@ -74,7 +74,7 @@ def check_env(
 
 
 def rollout(env: Any, seed: int, steps: int = 10) -> list[Any]:
-    """Seed an environment and its action space; return the results of `reset` and random steps as one flat list."""
+    """Seed an environment and its action space; return all results of `reset` and of random steps as one flat list."""
     env.action_space.seed(seed)
     trail: list[Any] = list(env.reset(seed=seed))
     for _ in range(steps):
@@ -86,7 +86,7 @@ def rollout(env: Any, seed: int, steps: int = 10) -> list[Any]:
 
 
 def _equal_trails(one: Any, two: Any, seed: int, what: str) -> None:
-    """Require that two environments behave equally."""
+    """Require that two environments give equal results with this seed; `what` describes the second one."""
     for a, b in zip(rollout(one, seed), rollout(two, seed), strict=True):
         require(same(a, b), f"{what} must give the same trajectory, got {b!r} for {a!r}")
 
@@ -109,11 +109,8 @@ def _bounds(subject: Subject) -> None:
     bare = env.unwrapped
     env.action_space.seed(4)
     observation, info = env.reset(seed=4)
-    for key, value in (
-        ("kind", bare.table.provenance.kind),
-        ("sha256", bare.table.provenance.sha256),
-        ("table", bare.table.name),
-    ):
+    provenance = bare.table.provenance
+    for key, value in {"kind": provenance.kind, "sha256": provenance.sha256, "table": bare.table.name}.items():
         require(info.get(key) == value, f"info[{key!r}] at reset must be the table's, {value!r}, got {info.get(key)!r}")
     for _ in range(20):
         require(observation in env.observation_space, f"observations must be in the space, got {observation!r}")
@@ -182,16 +179,16 @@ def _time_limit(subject: Subject) -> None:
 def _reset_needed(subject: Subject) -> None:
     env = subject.scalar(**subject.short).unwrapped
     env.action_space.seed(0)
-    refuses(
-        lambda: env.step(env.action_space.sample()), "must follow reset", "a step before reset", gym.error.ResetNeeded
-    )
+
+    def step() -> Any:
+        return env.step(env.action_space.sample())
+
+    refuses(step, "must follow reset", "a step before reset", gym.error.ResetNeeded)
     env.reset(seed=0)
     for _ in range(10_000):
-        if env.step(env.action_space.sample())[2]:
+        if step()[2]:
             break
-    refuses(
-        lambda: env.step(env.action_space.sample()), "must follow reset", "a step after the end", gym.error.ResetNeeded
-    )
+    refuses(step, "must follow reset", "a step after the end", gym.error.ResetNeeded)
 
 
 def _bad_actions(subject: Subject) -> None:
@@ -200,7 +197,7 @@ def _bad_actions(subject: Subject) -> None:
     env.reset(seed=0)
     for action in BAD_ACTIONS:
         refuses(lambda action=action: env.step(action), r"^actions? must be .*, got ", f"action {action!r}")  # type: ignore[misc]
-        # The refusal cost nothing: the episode continues.
+        # A rejected action costs nothing: the episode continues.
         if env.step(env.action_space.sample())[2]:
             env.reset()
 
@@ -218,7 +215,7 @@ def _bad_arguments(subject: Subject) -> None:
 
 
 def _masks(subject: Subject) -> None:
-    """Require that masks are valid for `sample` and for maskable policies."""
+    """Require that masks are equal in `info` and `action_masks()`, and that `sample` takes them."""
     env = subject.scalar(**subject.short).unwrapped
     space = env.action_space
     space.seed(3)
@@ -242,7 +239,7 @@ def _masks(subject: Subject) -> None:
 
 
 def _configurations(subject: Subject) -> None:
-    """Require that `config(action)` equals the configuration in `info`, as JSON."""
+    """Require that `config(action)` can be written as JSON and equals the configuration in `info`."""
     env = subject.scalar(**subject.short).unwrapped
     env.action_space.seed(2)
     env.reset(seed=2)

@@ -1,4 +1,4 @@
-"""Contract of families: the class docstring is the page, and matches the behaviour of a step."""
+"""Contract of families: the class docstring is the page, and names the ids, arguments and entries of `info`."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -15,10 +15,10 @@ def check_family(family: Family, *, rules: Iterable[str] | None = None, environm
     """Check a family's record and pages, and every id whose tables are installed.
 
     Args:
-        family: The record; its ids are registered with Gymnasium if they are not yet. Those that need an argument are
-            made with the family's `example`; without one, only the pages are checked.
+        family: The record; its ids are registered with Gymnasium if they are not yet. Ids that need an argument are
+            made with the family's `example`; without one, only their pages are checked.
         rules: Names of `FAMILY_RULES` to check; all by default.
-        environments: Whether every id is checked by `check_env`, too.
+        environments: Whether every installed id is checked by `check_env`, too.
 
     Raises:
         ValueError: Unknown rule, or `family` is not a Family.
@@ -38,7 +38,7 @@ def check_family(family: Family, *, rules: Iterable[str] | None = None, environm
 
 
 def _playable(family: Family) -> tuple[Spec, ...]:
-    """Return the ids whose tables are installed; none if ids need arguments and the family has no example."""
+    """Return the specifications of ids whose tables are installed; none if ids need arguments without an example."""
     return tuple(filter(registry.installed, family.ids)) if family.listed or family.example else ()
 
 

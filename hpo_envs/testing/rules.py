@@ -1,4 +1,4 @@
-"""Common parts of contracts: rules by name, the message of a broken one, comparison of nested values."""
+"""Common parts of contracts: applying rules by name, errors of broken rules, comparison of nested values."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -12,7 +12,7 @@ Checked = TypeVar("Checked")
 
 
 def require(holds: object, sentence: str) -> None:
-    """Raise an `AssertionError` with a message unless a condition holds, also under `python -O`."""
+    """Raise an `AssertionError` with this message unless the condition holds, also under `python -O`."""
     if not holds:
         raise AssertionError(sentence)
 
@@ -20,17 +20,9 @@ def require(holds: object, sentence: str) -> None:
 def check_rules(
     label: str, subject: Checked, rules: Mapping[str, Callable[[Checked], None]], names: Iterable[str] | None
 ) -> None:
-    """Apply rules to a subject, in order.
+    """Apply the rules with these `names`, None for all, to a subject; `label` names it in errors.
 
-    Args:
-        label: Name of the subject, for the message.
-        subject: Argument of every rule.
-        rules: All rules by name.
-        names: Rules to apply; None for all.
-
-    Raises:
-        ValueError: Unknown rule.
-        AssertionError: A rule is broken, or the subject raised another error.
+    AssertionError if a rule is broken or raises another error, ValueError for an unknown name.
     """
     for name in rules if names is None else names:
         rule = rules[one_of("rules", name, rules)]
@@ -53,7 +45,7 @@ def refuses(call: Callable[[], Any], pattern: str, what: str, error: type[Except
 
 
 def same(a: Any, b: Any, rtol: float = 0.0) -> bool:
-    """Return whether two nested values are equal, floats to this relative and absolute tolerance."""
+    """Return whether two nested values are equal, floats to this relative and absolute tolerance; NaN is unequal."""
     if isinstance(a, dict):
         return isinstance(b, dict) and a.keys() == b.keys() and all(same(a[k], b[k], rtol) for k in a)
     if isinstance(a, (float, np.floating)) or (isinstance(a, np.ndarray) and a.dtype.kind == "f"):

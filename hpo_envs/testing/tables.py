@@ -12,8 +12,8 @@ from hpo_envs.testing.rules import check_rules, require
 def check_table(table: Table, *, rules: Iterable[str] | None = None) -> None:
     """Check that environments can be built on a table.
 
-    The constructor of `Table` checks most rules and raises ValueError; this function also checks the provenance, and
-    that the table was not changed.
+    The constructor of `Table` checks most rules and raises ValueError; this function checks them again, and also the
+    provenance.
 
     Args:
         table: The table.

@@ -10,12 +10,10 @@ Actions: `ContinuousAction`, `HyperparameterAction`, `FlattenAction`. `for_train
 
 from hpo_envs.wrappers.candidates import CandidateObservation
 from hpo_envs.wrappers.continuous import ContinuousAction
-from hpo_envs.wrappers.cost_aware import CostAwareReward
 from hpo_envs.wrappers.flatten import FlattenAction
 from hpo_envs.wrappers.history import HistoryObservation
 from hpo_envs.wrappers.hyperparameters import HyperparameterAction
-from hpo_envs.wrappers.improvement import ImprovementReward
-from hpo_envs.wrappers.normalise import NormalisedReward, RegretReward
+from hpo_envs.wrappers.rewards import CostAwareReward, ImprovementReward, NormalisedReward, RegretReward
 from hpo_envs.wrappers.training import for_training
 
 __all__ = [

@@ -59,8 +59,7 @@ class ObservedCandidates(Rule):
     ) -> dict[str, npt.NDArray[np.float32]]:
         """See `Rule`; rewards in the result are the environment's own, before reward wrappers.
 
-        Raises:
-            ValueError: Only some of the episodes begin or end, or sampled tasks have another number of candidates.
+        ValueError if only some of the episodes begin or end, or sampled tasks have another number of candidates.
         """
         if not isinstance(index, slice):
             raise ValueError(

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium.spaces import Box, Discrete
 
-from hpo_envs.core.params import check_box, kind_of, whole_table
+from hpo_envs.core.params import check_box, kind_of
 from hpo_envs.wrappers.forms import Rule, ScalarForm, space_of
 
 
@@ -25,7 +25,8 @@ def table_of(env: Any) -> Any:
     for t in base.tables[1:]:
         if not (np.array_equal(t.configs, first.configs) and np.array_equal(t.features, first.features)):
             raise ValueError(f"tables must have the same configurations for this wrapper, got {first.name}, {t.name}")
-    whole_table(env)
+    if not base.params.view.whole:
+        raise ValueError(f"shuffle and subsample must be left out for this wrapper, got {base.params.view}")
     return first
 
 

@@ -49,8 +49,7 @@ class Rule:
     def actions(self, given: Any) -> tuple[npt.NDArray[Any], dict[str, npt.NDArray[Any]]]:
         """Convert n actions of the wrapper; return (n, ...) actions of the environment and (n,) `info` entries by name.
 
-        Raises:
-            ValueError: An action is outside `action_space`.
+        ValueError if an action is outside `action_space`.
         """
         return given, {}
 
@@ -71,15 +70,18 @@ class Rule:
 
 
 class RewardRule(Rule):
-    """A rule that changes rewards."""
+    """Base class of rules that change rewards, of environments with one objective."""
+
+    def changed(self, reward: Floats, cost: Floats, evaluated: Flags) -> Floats:
+        """See `reward`; ValueError if rewards are vectors."""
+        if reward.ndim > 1:
+            raise ValueError(f"env must have one objective for this wrapper, got rewards of shape {reward.shape[1:]}")
+        return self.reward(reward, cost, evaluated)
 
     def reward(self, reward: Floats, cost: Floats, evaluated: Flags) -> Floats:
-        """Return the (n,) new rewards.
+        """Return the (n,) new rewards for (n,) rewards and costs of the environment.
 
-        Args:
-            reward: (n,) rewards of the environment.
-            cost: (n,) costs of the evaluations.
-            evaluated: (n,) bool, False where this step completed no evaluation; the new reward is 0 there.
+        `evaluated` (n,) is False where this step completed no evaluation; the new reward is 0 there.
         """
         raise NotImplementedError
 
@@ -134,7 +136,7 @@ class ScalarForm(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         observation, reward, terminated, truncated, info = self.env.step(action)
         if isinstance(self.rule, RewardRule):
             evaluated = np.array([info.get("finished", True)])
-            reward = self.rule.reward(np.array([reward], np.float64), np.array([info["cost"]]), evaluated).item()
+            reward = self.rule.changed(np.array([reward], np.float64), np.array([info["cost"]]), evaluated).item()
         info = self._masked(info)
         if noted:
             info |= entry(noted)
@@ -234,7 +236,7 @@ class VectorForm(VectorWrapper):
         cost = np.zeros(self.num_envs) if "cost" not in info else info["cost"]
         if "final_info" in info:
             cost = np.where(info["_final_info"], info["final_info"]["cost"], cost)
-        return rule.reward(np.asarray(reward, dtype=np.float64), cost, evaluated)
+        return rule.changed(np.asarray(reward, dtype=np.float64), cost, evaluated)
 
     def _begin(self, fresh: Flags, observation: Any, info: dict[str, Any], shown: Any) -> Any:
         """Start the rule's episodes that are `fresh`; return its observations, `shown` if it changes or starts none."""

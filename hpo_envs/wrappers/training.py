@@ -5,8 +5,7 @@ from typing import Any
 from hpo_envs.agents.models import candidate_set
 from hpo_envs.wrappers.candidates import CandidateObservation
 from hpo_envs.wrappers.forms import vectorized
-from hpo_envs.wrappers.improvement import ImprovementReward
-from hpo_envs.wrappers.normalise import NormalisedReward
+from hpo_envs.wrappers.rewards import ImprovementReward, NormalisedReward
 
 
 def for_training(env: Any, candidates: int = 64, features: tuple[str, ...] = candidate_set.DEFAULT, **more: Any) -> Any:

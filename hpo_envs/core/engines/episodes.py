@@ -35,11 +35,7 @@ class Episode(abc.ABC):
     @staticmethod
     @abc.abstractmethod
     def check(params: Any, action: Any) -> Any:
-        """Return an action in the form that `step` takes.
-
-        Raises:
-            ValueError: The action is not valid.
-        """
+        """Return an action in the form that `step` takes; ValueError if it is invalid."""
 
     @abc.abstractmethod
     def first(self) -> npt.NDArray[np.float32]:
@@ -51,11 +47,11 @@ class Episode(abc.ABC):
 
     @abc.abstractmethod
     def mask(self) -> npt.NDArray[np.int8]:
-        """Return the int8 mask of the actions that are useful now."""
+        """Return the (k,) int8 mask of the actions that are useful now."""
 
 
 class EpisodeVectorEnv(HPOVectorEnv):
-    """Base of vectorized environments whose steps run a computation: a loop over one `Episode` per environment."""
+    """Base class of vectorized environments whose steps run a computation: a loop over one `Episode` each."""
 
     episode: ClassVar[type[Episode]]
 
@@ -68,18 +64,17 @@ class EpisodeVectorEnv(HPOVectorEnv):
         masks = np.stack([run.mask() for run in self._runs]).astype(bool)
         return masks.copy
 
-    def _start(self, index: npt.NDArray[np.intp], keys: draws.Keys, options: dict[str, Any] | None) -> Info:
+    def _start(self, index: npt.NDArray[np.intp], keys: draws.Keys, options: dict[str, Any] | None) -> None:
         for i, key in zip(index.tolist(), keys.tolist(), strict=True):
             self._runs[i] = self.episode(self.params, key)
             self._observations[i] = self._runs[i].first()
-        return self._said(index)
 
     def _advance(self, actions: list[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_], Info]:
         rewards = np.zeros((self.num_envs, self.reward_dim) if self.params.vector else self.num_envs)
         terminated = np.zeros(self.num_envs, bool)
         infos: list[Info | None] = [None] * self.num_envs
         for i, action in enumerate(actions):
-            if not (self._any_ended and self._ended[i]):  # what waits for its reset computes nothing
+            if not (self._any_ended and self._ended[i]):  # one that waits for its reset computes nothing
                 self._observations[i], rewards[i], terminated[i], infos[i] = self._runs[i].step(action)
         some = next(info for info in infos if info is not None)
         every = [some if info is None else info for info in infos]
@@ -105,7 +100,7 @@ class EpisodeVectorEnv(HPOVectorEnv):
 
 
 class EpisodeEnv(HPOEnv):
-    """Base of scalar environments whose steps run a computation: one `Episode` at a time."""
+    """Base class of scalar environments whose steps run a computation: one `Episode` at a time."""
 
     batched = EpisodeVectorEnv
     episode: ClassVar[type[Episode]]
@@ -123,12 +118,7 @@ class EpisodeEnv(HPOEnv):
         return self._run.first(), self._with_mask(provenance_info(self.tables))
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, Info]:
-        """Perform one action of the episode, see `Episode.step`.
-
-        Raises:
-            ValueError: The action is not valid.
-            ResetNeeded: No episode is running.
-        """
+        """Perform one action, see `Episode.step`; ValueError if it is invalid, ResetNeeded if no episode is running."""
         checked = self.episode.check(self.params, action)
         if not self._live:
             raise self._not_live()

@@ -51,4 +51,4 @@ def test_classes_without_page_and_engines_keep_their_docstrings() -> None:
 
     assert Plain.__doc__ == "One line."
     assert Bare.__dict__.get("__doc__") is None
-    assert (CurvesEnv.__doc__ or "").startswith("One step trains")
+    assert (CurvesEnv.__doc__ or "").startswith("Environment whose steps train")

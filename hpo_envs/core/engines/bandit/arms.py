@@ -32,9 +32,9 @@ class Arms(abc.ABC):
     def pull_many(self, keys: draws.Keys, arms: Ints, k: Ints) -> Floats:
         """Return (n, metrics) values; pull i is the `k[i]`-th (from 0) of `arms[i]` in an episode. No value is -0.0."""
 
-    @abc.abstractmethod
     def repeats(self, keys: draws.Keys, arms: Ints, k: Ints) -> Ints:
         """Return the (n,) index of the table's repeat that each pull reads; 0 if scores come from a distribution."""
+        return np.zeros_like(arms)
 
 
 class DrawBuffer(dict[int, list[list[float]]]):
@@ -51,7 +51,7 @@ class DrawBuffer(dict[int, list[list[float]]]):
         self._drawn = [0] * arms.arms
 
     def draw(self, arm: int) -> list[list[float]]:
-        """Draw `AHEAD` pulls for an arm that has none left, and for such neighbours; return the pulls of the arm."""
+        """Draw `AHEAD` pulls for an arm that has none left, and for neighbours without; return those of the arm."""
         first = arm - arm % TOGETHER
         arms = [a for a in range(first, min(first + TOGETHER, len(self._drawn))) if not self.get(a)]
         k = np.array([self._drawn[a] for a in arms])[:, None] + _LAST_FIRST
@@ -81,10 +81,6 @@ class GaussianArms(Arms):
         z = exact.normal_quantile(draws.uniform_many(draws.mix_many(draws.mix_many(keys, arms), k)))
         return np.asarray((self._mean[arms] + self._deviation[arms] * z)[:, None])
 
-    def repeats(self, keys: draws.Keys, arms: Ints, k: Ints) -> Ints:
-        """Return (n,) zeros, because Gaussian arms read no repeat."""
-        return np.zeros_like(arms)
-
 
 class MeasuredArms(Arms):
     """Arms whose scores are resampled from a table's repeats.
@@ -106,7 +102,7 @@ class MeasuredArms(Arms):
         self._flat = values.reshape(-1, len(self.names))
 
     def pull_many(self, keys: draws.Keys, arms: Ints, k: Ints) -> Floats:
-        """Return (n, metrics) values of the repeat that each pull reads."""
+        """Return (n, metrics) values, those of the repeat that each pull reads."""
         return self._flat.take(arms * self.evaluations + self._drawn(keys, arms, k), axis=0)
 
     def repeats(self, keys: draws.Keys, arms: Ints, k: Ints) -> Ints:
@@ -119,10 +115,7 @@ class MeasuredArms(Arms):
         if self.replacement:
             return draws.below_many(draws.mix_many(streams, k), self.evaluations)
         sweep, place = np.divmod(k, np.int64(self.evaluations))  # counts may be small ints
-        return self._nth(draws.mix_many(streams, sweep), place)
-
-    def _nth(self, keys: draws.Keys, place: Ints) -> Ints:
-        """Return the (n,) column at `place` in the random order of each key, sorted by hash(key, column)."""
-        few, each = np.unique(keys, return_inverse=True)  # an order is the most expensive part of a pull
+        # An order, by hash(key, column), is the most expensive part of a pull: one for each key.
+        few, each = np.unique(draws.mix_many(streams, sweep), return_inverse=True)
         orders = draws.mix_many(few[:, None], np.arange(self.evaluations)).argsort(axis=1, kind="stable")
         return orders[each, place]

@@ -38,7 +38,7 @@ class BanditVectorEnv(HPOVectorEnv):
     def _snapshot(self) -> Callable[[], npt.NDArray[np.bool_]]:
         return lambda: np.ones(self._counts.shape, bool)
 
-    def _start(self, index: npt.NDArray[np.intp], keys: draws.Keys, options: dict[str, Any] | None) -> Info:
+    def _start(self, index: npt.NDArray[np.intp], keys: draws.Keys, options: dict[str, Any] | None) -> None:
         n, p = self._arms, self.params
         if self._view is not None:
             self._view[index] = p.view.rows_many(keys, len(p.table))
@@ -48,7 +48,6 @@ class BanditVectorEnv(HPOVectorEnv):
         self._seen[index] = 0.0
         self._seen[np.ix_(index, np.r_[n : 2 * n, 3 * n])] = p.low
         self._seen[index, -1] = 1.0
-        return self._said(index)
 
     def _advance(self, actions: npt.NDArray[np.int64]) -> tuple[Any, npt.NDArray[np.bool_], Info]:
         p, k = self.params, self.num_envs

@@ -10,19 +10,9 @@ import numpy.typing as npt
 from gymnasium.spaces import Discrete, MultiDiscrete
 
 from hpo_envs.core.engines.bandit.arms import Arms, GaussianArms, MeasuredArms
-from hpo_envs.core.params import (
-    Floats,
-    Params,
-    TableIndex,
-    bounds_of,
-    box,
-    check_bool,
-    check_budget,
-    check_int,
-    is_integer,
-    occurrences,
-)
+from hpo_envs.core.params import Params, TableIndex, bounds_of, box, check_bool, check_budget, check_int, occurrences
 from hpo_envs.core.subsample import View
+from hpo_envs.tables import Floats
 from hpo_envs.tables.checks import one_of
 from hpo_envs.tables.datasets import fiesta
 from hpo_envs.tables.datasets.fiesta import TASKS
@@ -75,7 +65,10 @@ class BanditParams(Params):
             _only(task, fix_split=(fix_split, None), fix_seed=(fix_seed, None))
         if task != "gaussian":
             t = load_table(f"fiesta/{task}", table)
-        arms = _arms(t, replacement, shared, fix_split, fix_seed)
+        if t.repeats == 1 and "deviation" in t.metric_names:
+            arms: Arms = GaussianArms(t, fiesta.TDSA_EVALUATIONS)
+        else:
+            arms = MeasuredArms(t, _columns(t, fix_split, fix_seed), replacement, shared)
         name = one_of("objective", arms.names[0] if objective is None else objective, arms.names)
         batch = 1 if batch_size is None else check_int("batch_size", batch_size, high=1_000_000, optional=True)
         view = View(shuffle, subsample)
@@ -107,13 +100,6 @@ class BanditParams(Params):
         return {"row": arms, "level": np.zeros_like(arms), "repeat": repeat}
 
 
-def _arms(table: Table, replacement: bool, shared: bool, fix_split: int | None, fix_seed: int | None) -> Arms:
-    """Return Gaussian arms for a table of means and deviations, else arms that resample the table's repeats."""
-    if table.repeats == 1 and "deviation" in table.metric_names:
-        return GaussianArms(table, fiesta.TDSA_EVALUATIONS)
-    return MeasuredArms(table, _columns(table, fix_split, fix_seed), replacement, shared)
-
-
 def _only(task: str, **given: tuple[Any, Any]) -> None:
     """Raise ValueError if an argument that the task does not use, passed as (value, default), is not its default."""
     for name, (value, default) in given.items():
@@ -129,10 +115,10 @@ def _columns(table: Table, fix_split: int | None, fix_seed: int | None) -> npt.N
     columns = np.arange(table.repeats)
     if fix_split is None and fix_seed is None:
         return columns
-    sizes = (fiesta.NER_SPLITS, fiesta.NER_SEEDS)
-    for name, value, size in (("fix_split", fix_split, sizes[0]), ("fix_seed", fix_seed, sizes[1])):
-        if value is not None and not (is_integer(value) and 0 <= value < size):
-            raise ValueError(f"{name} must be None or an int in [0, {size}), got {value!r}")
+    if fix_split is not None:
+        check_int("fix_split", fix_split, 0, fiesta.NER_SPLITS - 1, optional=True)
+    if fix_seed is not None:
+        check_int("fix_seed", fix_seed, 0, fiesta.NER_SEEDS - 1, optional=True)
     split, seed = columns // fiesta.NER_SEEDS, columns % fiesta.NER_SEEDS
     keep = (split == fix_split) | (fix_split is None)
     return np.asarray(columns[keep & ((seed == fix_seed) | (fix_seed is None))])

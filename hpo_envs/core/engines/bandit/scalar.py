@@ -57,9 +57,7 @@ class BanditEnv(HPOEnv):
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, Info]:
         """Evaluate a model or a batch; with several workers, submit a model, and return a result once none is idle.
 
-        Raises:
-            ValueError: The action is outside the space.
-            ResetNeeded: No episode is running.
+        ValueError if the action is outside the space, ResetNeeded if no episode is running.
         """
         several = self._batched
         arm = int(action) if type(action) is _INT else action  # comparisons of NumPy's numbers take longer

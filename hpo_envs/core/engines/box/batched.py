@@ -1,4 +1,4 @@
-"""Vectorized environments on a box: all episodes are evaluated in one call."""
+"""Vectorized environments on a box, which evaluate all episodes in one call."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from hpo_envs.tables import draws
 
 
 class BoxVectorEnv(HPOVectorEnv):
-    """Vectorized `BoxEnv`, without a loop over episodes."""
+    """Vectorized `BoxEnv`, without a loop over its episodes."""
 
     params: BoxParams
 
@@ -24,13 +24,12 @@ class BoxVectorEnv(HPOVectorEnv):
         self._observations = params.first(self._table_index)
         self._provenance |= columns_of(params.function.labels)
 
-    def _start(self, index: npt.NDArray[np.intp], keys: draws.Keys, options: dict[str, Any] | None) -> Info:
+    def _start(self, index: npt.NDArray[np.intp], keys: draws.Keys, options: dict[str, Any] | None) -> None:
         p = self.params
         among = p.function.choose(options)
         tasks = among[draws.below_many(draws.mix_many(keys, 0), len(among))]
         self._table_index[index], self._best[index], self._left[index] = tasks, p.low, p.budget
         self._observations[index] = p.first(tasks)
-        return self._said(index)
 
     def _advance(
         self, actions: tuple[Floats, npt.NDArray[np.bool_]]

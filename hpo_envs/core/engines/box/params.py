@@ -36,13 +36,13 @@ class Evaluations(NamedTuple):
 
 
 class BoxFunction(abc.ABC):
-    """A function on [-1, 1]^d per task; families of this engine implement it.
+    """Base class of functions on [-1, 1]^d, one per task, which families of this engine implement.
 
     Attributes:
         tables: The table of each task.
         spaces: The d hyperparameters of each task.
-        labels: Further entries of `info` at reset, one mapping per task.
-        facts: (tasks, f) features of each task in the observation, in [0, 1].
+        labels: Further entries of `info` at reset, one mapping per task, with equal keys.
+        facts: (tasks, f) facts of each task in the observation, in [0, 1].
         options: Keys that the `options` of `reset` may have.
     """
 
@@ -54,18 +54,14 @@ class BoxFunction(abc.ABC):
 
     @abc.abstractmethod
     def evaluate(self, tasks: Ints, actions: Floats) -> Evaluations:
-        """Evaluate (n, d) actions, action i on the task `tasks[i]`; no result depends on other actions."""
+        """Evaluate (n, d) actions, action i on the task `tasks[i]`, independently of the other actions."""
 
     @abc.abstractmethod
     def action_of(self, task: int, config: Any) -> npt.NDArray[np.float32]:
-        """Return the (d,) action that sets a configuration of natural values.
-
-        Raises:
-            ValueError: No such configuration.
-        """
+        """Return the (d,) action that sets a configuration of natural values; ValueError if there is none."""
 
     def choose(self, options: Mapping[str, Any] | None) -> Ints:
-        """Return the indices of the tasks that the `options` of `reset` allow, by default all; episodes draw one."""
+        """Return the indices of the tasks that the `options` of `reset` allow, by default all; an episode draws one."""
         return np.arange(len(self.tables))
 
     def config(self, task: int, raw: Sequence[float]) -> dict[str, Any]:
@@ -74,15 +70,12 @@ class BoxFunction(abc.ABC):
 
     @functools.cached_property
     def _naturals(self) -> list[list[tuple[str, Callable[[float], Any]]]]:
-        """For each task, the name of each hyperparameter and the function from its raw to its natural values."""
+        """Name of each hyperparameter and function from its raw to its natural values, for each task."""
         return [[(h.name, _natural(h)) for h in space] for space in self.spaces]
 
-    def columns(self, raw: Floats) -> dict[str, npt.NDArray[Any]]:
-        """Return (n,) natural values by hyperparameter of (n, d) raw configurations; choices are objects."""
-        return self._columns(raw)
-
     @functools.cached_property
-    def _columns(self) -> Callable[[Floats], dict[str, npt.NDArray[Any]]]:
+    def columns(self) -> Callable[[Floats], dict[str, npt.NDArray[Any]]]:
+        """Function from (n, d) raw configurations to (n,) natural values by hyperparameter; choices are objects."""
         return configs_of(self.spaces[0])
 
 
@@ -110,7 +103,7 @@ class BoxParams(Params):
 
     @property
     def options(self) -> tuple[str, ...]:
-        """Keys that the `options` of `reset` may have."""
+        """See `Params`."""
         return self.function.options
 
     @classmethod
@@ -162,7 +155,7 @@ class BoxParams(Params):
     def observe(
         self, out: npt.NDArray[np.float32], actions: Floats, rewards: Floats, costs: Floats, best: Floats, left: Any
     ) -> None:
-        """Write evaluations into (n, w) observations, clipped to their bounds; task features do not change."""
+        """Write evaluations into (n, w) observations, clipped to their bounds; facts of tasks stay as they are."""
         d, m = actions.shape[1], rewards.shape[1]
         out[:, :d], out[:, d : d + m], out[:, d + m] = actions, rewards, costs
         out[:, d + m + 1 : d + 2 * m + 1], out[:, -1] = best, np.maximum(left, 0.0) / self.budget

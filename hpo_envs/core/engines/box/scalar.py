@@ -13,7 +13,7 @@ from hpo_envs.tables import draws
 
 
 class BoxEnv(HPOEnv):
-    """Environment whose actions set each hyperparameter by a number in [-1, 1]; a function evaluates the configuration.
+    """Environment whose actions set each hyperparameter by a number in [-1, 1]; a function evaluates configurations.
 
     ## Action Space
     A number beyond a bound is set to the bound, as in Gymnasium's own environments, and `info["clipped"]` is True; NaN
@@ -46,7 +46,7 @@ class BoxEnv(HPOEnv):
     batched = BoxVectorEnv
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
-        """Start an episode on a random task, one of those that `options` allow; ValueError if they are invalid."""
+        """Start an episode on a random task among those that `options` allow; ValueError if they are invalid."""
         super().reset(seed=seed, options=options)
         p = self.params
         among = p.function.choose(options)
@@ -62,11 +62,9 @@ class BoxEnv(HPOEnv):
         return function.config(task, function.evaluate(np.array([task]), point[None]).configs[0].tolist())
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, Info]:
-        """Evaluate one configuration; coordinates beyond a bound are clipped to it.
+        """Evaluate a configuration; numbers beyond a bound are clipped to it.
 
-        Raises:
-            ValueError: The action does not consist of d numbers, or one of them is NaN.
-            ResetNeeded: No episode is running.
+        ValueError unless the action consists of d numbers without NaN; ResetNeeded if no episode is running.
         """
         p = self.params
         if not self._live:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -32,7 +32,7 @@ class Report(NamedTuple):
         source: `measured`, `surrogate`, or `none` if there is no result.
         extra: Further numbers of the scorer, by name.
         cost: Cost in the environment's unit.
-        error: Reason for a failure; else empty.
+        error: Reason for a failure; empty if there is none.
     """
 
     metrics: Mapping[str, float]
@@ -63,13 +63,12 @@ class Scorer(abc.ABC):
 
     @abc.abstractmethod
     def score(self, cell: Cell, name: str, bits: int) -> Report:
-        """Evaluate a cell and return its report.
+        """Return the report of a cell; `name` is its canonical key, `bits` are 64 random bits."""
 
-        Args:
-            cell: The cell.
-            name: Its canonical key.
-            bits: 64 random bits.
-        """
+
+def mutate_actions(actions: Any, rng: np.random.Generator) -> npt.NDArray[np.int64]:
+    """Return a mutation of a cell, both as (steps, 4) int64 actions in order; of None, a random cell."""
+    return actions_of(mutate(None if actions is None else cell_of(actions), rng))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -78,8 +77,11 @@ class CellParams(Params):
 
     Attributes:
         scorer: Scorer of complete cells.
-        shown: Names of the entries of `info["metrics"]`.
+        shown: Names of the entries of `info["metrics"]`, `seconds` last.
     """
+
+    moves = MAX_NODES + 1  # one per node, and one that ends the cell
+    mutate = staticmethod(mutate_actions)
 
     scorer: Scorer
     shown: tuple[str, ...]
@@ -96,7 +98,7 @@ class CellParams(Params):
             **others: Further attributes of `Params` that do not come from a table.
 
         Raises:
-            ValueError: An unknown objective, or a budget that is not a whole number >= 1.
+            ValueError: An unknown objective, or a budget that is neither None nor a whole number >= 1.
         """
         shown = tuple(m for m in scorer.metrics if m.name not in scorer.held_out)
         chosen = rewarded(objective, shown)
@@ -108,16 +110,6 @@ class CellParams(Params):
             budget=check_budget(budget, float(len(table)), "evaluations"), shown=(*(m.name for m in shown), "seconds"),
             scorer=scorer, **{"cost_unit": "evaluations", **others},
         )  # fmt: skip
-
-    @property
-    def moves(self) -> int:
-        """Largest number of actions that build a cell: one per node, and one that ends it."""
-        return MAX_NODES + 1
-
-    @property
-    def mutate(self) -> Callable[[Any, np.random.Generator], npt.NDArray[np.int64]]:
-        """Function that mutates cells, see `mutate_actions`."""
-        return mutate_actions
 
     @property
     def live(self) -> bool:
@@ -156,7 +148,7 @@ class CellParams(Params):
         return Report(zeros, np.zeros(self.scorer.epochs), "ok", "none", dict.fromkeys(self.scorer.extra, 0.0), 0.0)
 
     def info(self, report: Report, name: str, finished: bool) -> Info:
-        """Return the info of a step; `name` is the canonical key of the cell, empty if it is incomplete or invalid."""
+        """Return the info of a step, without a mask; `name`: key of the cell, empty if it is incomplete or invalid."""
         metrics, extra = report.metrics, report.extra
         info = {
             "metrics": {n: np.float64(metrics[n]) for n in self.shown},
@@ -168,13 +160,3 @@ class CellParams(Params):
         if self.budget_unit != self.cost_unit:
             info["spent"] = np.float64(finished)
         return info
-
-
-def mutate_actions(actions: Any, rng: np.random.Generator) -> npt.NDArray[np.int64]:
-    """Return a mutated cell as (steps, 4) actions, in order.
-
-    Args:
-        actions: The parent in the same form; None for a random cell.
-        rng: Source of randomness.
-    """
-    return actions_of(mutate(None if actions is None else cell_of(actions), rng))

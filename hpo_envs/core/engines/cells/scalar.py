@@ -1,4 +1,4 @@
-"""One episode that builds cells: legal moves and their mask, illegal moves, complete cells, observation."""
+"""One episode that builds cells: moves and their mask, illegal moves, complete cells, observation."""
 
 import hashlib
 from typing import Any
@@ -19,7 +19,7 @@ _SIZES, _VECTORS = [*SIZES], SIZES[1]
 
 
 def _mask_of(count: int) -> npt.NDArray[np.int8]:
-    """Return a (sum of SIZES,) int8 mask of the values that can be legal after `count` nodes, parts concatenated."""
+    """Return the (sum of SIZES,) int8 mask of values that can be legal after `count` nodes, parts concatenated."""
     mask = np.zeros(sum(SIZES), np.int8)
     mask[: END + 1] = count < MAX_NODES
     mask[END] = count > 0
@@ -62,7 +62,7 @@ class CellEpisode(Episode):
         return np.asarray(MASKS[len(self.nodes)].copy())
 
     def step(self, checked: list[int]) -> Step:
-        """Add a node, or complete the cell; an illegal move completes it as invalid."""
+        """Add a node, with reward 0, or complete and score the cell; an illegal move completes it as invalid."""
         p, name, finished = self._p, "", True
         try:
             if checked[0] == END:
@@ -97,7 +97,7 @@ class CellEpisode(Episode):
         self._out[MAX_NODES * NODE] = len(self.nodes) / MAX_NODES
 
     def _complete(self, rewards: list[float]) -> None:
-        """Start the next cell and record the rewards of the complete one."""
+        """Record the rewards of the complete cell and start the next one."""
         o, m = self._out, len(rewards)
         if self.nodes:
             self.nodes = []
@@ -147,8 +147,7 @@ class CellEnv(EpisodeEnv):
     def graph(self) -> Any:
         """Return the cell under construction as a `networkx.DiGraph`, see `hpo_envs.tables.cells.graph`.
 
-        Raises:
-            ResetNeeded: `reset` was never called.
+        ResetNeeded before the first `reset`.
         """
         if self._run is None:
             raise self._not_live()

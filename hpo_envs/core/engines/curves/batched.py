@@ -17,7 +17,7 @@ from hpo_envs.tables import draws
 
 
 class CurvesVectorEnv(HPOVectorEnv):
-    """Vectorized `CurvesEnv` without a loop over the episodes."""
+    """Vectorized `CurvesEnv`, without a loop over its episodes."""
 
     params: CurveParams
 
@@ -40,11 +40,11 @@ class CurvesVectorEnv(HPOVectorEnv):
         self._workers = VectorWorkers(n, p.workers, 5)  # row, index of the action, first cell, level, level reached
         self._observations = p.templates.take(np.full(n, p.rows), axis=0)
 
-    def _start(self, index: npt.NDArray[np.intp], keys: draws.Keys, options: dict[str, Any] | None) -> Info:
+    def _start(self, index: npt.NDArray[np.intp], keys: draws.Keys, options: dict[str, Any] | None) -> None:
         p = self.params
         if self._view is not None:
             self._view[index] = p.view.rows_many(keys, p.rows)
-        self._floor = self._floor.copy()  # masks of earlier steps are made of what was
+        self._floor = self._floor.copy()  # masks of earlier steps read the old array
         self._best[index], self._best_cell[index] = p.low, -1
         for array in (self._trained, self._floor, self._spent, self._committed, self._count):
             array[index] = 0
@@ -52,7 +52,6 @@ class CurvesVectorEnv(HPOVectorEnv):
         self._history.restart(index)
         self._workers.reset(index)
         self._observations[index] = p.templates[-1]
-        return self._said(index)
 
     def _advance(self, actions: npt.NDArray[np.int64]) -> tuple[Any, npt.NDArray[np.bool_], Info]:
         indices, levels = actions
@@ -156,7 +155,7 @@ class CurvesVectorEnv(HPOVectorEnv):
 
     @property
     def total_cost(self) -> Floats:
-        """(num_envs,) simulated cost of all completed training in each episode, in `cost_unit`."""
+        """(num_envs,) simulated cost of all completed trainings in each episode, in `cost_unit`."""
         return self._spent.copy()
 
     @property

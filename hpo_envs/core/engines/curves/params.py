@@ -47,7 +47,7 @@ class CurveParams(Params):
     """Parameters and arrays of learning curves, with one cell per row, repeat and level; ended runs keep their values.
 
     Attributes:
-        grid: (L,) index in `table.levels` of each checkpoint.
+        grid: (L,) index in `table.levels` of each checkpoint that actions can name.
         held_out: Names of the metrics that agents do not see.
         count: (rows,) number of measured repeats of each row, at least 1.
         ends: (rows * repeats,) int64, index in `grid` of the checkpoint at which each run ends.
@@ -58,8 +58,7 @@ class CurveParams(Params):
         peak_levels: (cells,) int64, index in `table.levels` of the best first objective up to the cell.
         peak_hidden: (cells, held out) float64, held-out metrics at `peak_levels`.
         status: (cells,) uint8, index into `STATUSES`.
-        templates: (rows + 1, d) float32 observations with the features filled in; the last row is the initial
-            observation.
+        templates: (rows + 1, d) float32 observations with features and zeros; the last row is the initial observation.
     """
 
     grid: npt.NDArray[np.intp]
@@ -150,7 +149,7 @@ class CurveParams(Params):
         return int(self.templates.shape[1] - 2 - len(self.rewarded))
 
     def answer(self, rows: npt.NDArray[np.int64], cells: npt.NDArray[np.int64]) -> tuple[Floats, Floats, Info]:
-        """Return (k, m) rewards, (k,) fractions of a full training and info without costs, for (k,) cells and rows."""
+        """Return (k, m) rewards, (k,) fractions of a full training, and info without costs, of k cells in k rows."""
         found, t, m = self.answers.take(cells, axis=0), self.table, len(self.rewarded)
         codes = self.status.take(cells).astype(np.int64)
         metrics = {name: found[:, m + 1 + j] for j, name in enumerate((*self.shown, *self.held_out))}
@@ -245,15 +244,14 @@ def _costs(t: Table, ends: npt.NDArray[np.int64], cost: str | None, variant: str
     if cost == "evaluations":
         return np.ones(at.shape), "evaluations"
     name = {"s": "seconds"}.get(t.cost_unit, t.cost_unit)
-    if cost is None or (isinstance(cost, str) and cost in (t.cost_unit, name)):
+    if cost in (None, t.cost_unit, name):
         known = np.maximum((~np.isnan(t.cost)).sum(axis=2, keepdims=True) - 1, 0)
         costs = np.nan_to_num(np.take_along_axis(t.cost, np.minimum(at, known), axis=2), nan=0.0)
         unit = t.cost_unit
     elif cost == t.level_unit:
         costs, unit = t.levels[at], t.level_unit
     else:
-        units = tuple(dict.fromkeys((name, t.level_unit, "evaluations")))
-        one_of("cost", cost, units)
+        one_of("cost", cost, tuple(dict.fromkeys((name, t.level_unit, "evaluations"))))
     if variant == "released":
         costs = np.concatenate([np.zeros_like(costs[..., :1]), costs], axis=2)
         costs = np.take_along_axis(costs, at, axis=2)

@@ -23,16 +23,12 @@ KEPT = 20_000
 
 @dataclass(slots=True, eq=False)
 class LevelAnswer:
-    """Result of training an untrained row to a cell, apart from the parts that depend on the episode.
+    """Result of training an untrained row to a cell, with templates of observation and `info`.
 
     Attributes:
         reached: The cell at which training stops: the requested one, or an earlier one where the run ends.
-        cost: Cost of the training up to that cell.
         ends: Whether the run ends there.
         peak: Best reward up to that cell, in the first objective.
-        reward: Float, or (m,) float64.
-        observation: Template of the observation.
-        info: Template of the info.
         dicts: Names of the dicts in `info`, each with the function that copies it for a step.
     """
 
@@ -58,7 +54,7 @@ class SubmittedTraining(NamedTuple):
 
 
 class CurvesEnv(HPOEnv):
-    """One step trains one configuration up to one fidelity.
+    """Environment whose steps train a configuration up to a fidelity.
 
     ## Observation Space
     `Box`, float32. With d features (a choice has one 0/1 feature per value) and m objectives:
@@ -147,9 +143,7 @@ class CurvesEnv(HPOEnv):
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, Info]:
         """Train a row up to a checkpoint; with several workers, submit it, and return a result once none is idle.
 
-        Raises:
-            ValueError: The action is outside the space.
-            ResetNeeded: No episode is running.
+        ValueError if the action is outside the space, ResetNeeded if no episode is running.
         """
         index, level = check_action(action, self._sizes)
         if not self._live:
@@ -289,7 +283,7 @@ class CurvesEnv(HPOEnv):
 
     @property
     def total_cost(self) -> float:
-        """Simulated cost of all completed training in this episode, in `cost_unit`."""
+        """Simulated cost of all completed trainings in this episode, in `cost_unit`."""
         return self._spent
 
     @property
@@ -299,7 +293,7 @@ class CurvesEnv(HPOEnv):
 
     @property
     def best(self) -> tuple[int, int] | None:
-        """Row and checkpoint (index in `table.levels`) of the best first objective so far; None at the start."""
+        """Table row and checkpoint (index in `table.levels`) of the best first objective so far; None at the start."""
         if self._best_cell < 0:
             return None
         run = self._best_cell // self._levels

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from hpo_envs.core.engines.function.threads import ThreadedIterator
+from hpo_envs.core.params import check_int
 from hpo_envs.tables.checks import scalar, shown, unshared
 from hpo_envs.tables.table import is_number
 
@@ -21,7 +22,7 @@ LARGEST = 1e30
 
 Form = Literal["score", "epochs", "checkpoints"]
 """Forms of a user's function: `function(config)` returns a score (`score`) or yields one after each epoch (`epochs`);
-`function(config, resume_from, epochs)` returns the score after this number of epochs (`checkpoints`)."""
+`function(config, resume_from, epochs)` resumes and returns the score after this number of epochs (`checkpoints`)."""
 
 
 @dataclass(frozen=True)
@@ -29,10 +30,10 @@ class Outcome:
     """Result of a call.
 
     Attributes:
-        status: `ok`, `failed` (it raised, or returned no score or an invalid cost), `diverged` (its score is not
-            finite), or `truncated` (a training that ended early).
+        status: `ok`, `failed` (it raised, or returned no score or an invalid cost), `diverged` (a score is not finite
+            or beyond `LARGEST`), or `truncated` (a training that ended early).
         metrics: Finite numbers that the call returned, by name; `cost` only if it is an objective. Empty if it failed.
-        seconds: Duration of the call.
+        seconds: Duration of the call in seconds.
         cost: Number that the call returned as `cost`; None without one.
         error: Traceback, or the error in the returned value; empty if there is none.
     """
@@ -50,11 +51,7 @@ class Outcome:
 
 
 def resolve(function: Any) -> Function:
-    """Return the function itself, or import the one that `module:name` names.
-
-    Raises:
-        ValueError: The argument is neither a function nor such a name.
-    """
+    """Return a function, imported if it is given as `module:name`; ValueError if that fails or it is not callable."""
     if isinstance(function, str):
         module, _, name = function.partition(":")
         try:
@@ -67,39 +64,34 @@ def resolve(function: Any) -> Function:
 
 
 def name_of(function: Function) -> str:
-    """Return the qualified name of a function, else of its class, for saved results."""
+    """Return the qualified name of a function, or of the class of a callable object, for saved results."""
     return str(getattr(function, "__qualname__", type(function).__qualname__))
 
 
 def form_of(function: Function) -> Form:
-    """Return the form of a function, by its signature."""
+    """Return the form of a function, by its signature; `score` for builtins without one."""
     if inspect.isgeneratorfunction(function):
         return "epochs"
-    try:
-        names = set(inspect.signature(function).parameters)
-    except (TypeError, ValueError):  # builtins have none
-        return "score"
-    return "checkpoints" if {"resume_from", "epochs"} <= names else "score"
+    return "checkpoints" if {"resume_from", "epochs"} <= _arguments(function) else "score"
 
 
 def takes_trial(function: Function) -> bool:
     """Return whether a function has an argument `trial`, to which it reports."""
+    return "trial" in _arguments(function)
+
+
+def _arguments(function: Function) -> set[str]:
     try:
-        return "trial" in inspect.signature(function).parameters
+        return {*inspect.signature(function).parameters}
     except (TypeError, ValueError):  # builtins have none
-        return False
+        return set()
 
 
 def check_signature(function: Function, form: Form, trial: bool = False) -> None:
-    """Raise for a function that could never be called, before any budget is used.
+    """Raise ValueError for a function that cannot be called with one dict of hyperparameters, before budget is used.
 
-    Args:
-        function: The function.
-        form: Its form.
-        trial: Whether a function with an argument `trial` gets one.
-
-    Raises:
-        ValueError: The function does not take exactly one dict of hyperparameters.
+    `form` and `trial` (whether an argument `trial` is passed) determine its other arguments. Builtins without a
+    signature pass.
     """
     try:
         signature = inspect.signature(function)
@@ -115,14 +107,31 @@ def check_signature(function: Function, form: Form, trial: bool = False) -> None
         ) from None
 
 
+def check_form(function: Function, epochs: Any, trials: bool, reports: bool) -> Form:
+    """Return the form of a function; ValueError if the function or `epochs` does not fit it.
+
+    `epochs` is None for functions that return a score. `trials`: see `check_signature`; `reports`: whether a function
+    that returns a score may have epochs, because it reports them to its argument `trial`.
+    """
+    form = form_of(function)
+    check_signature(function, form, trials)
+    if epochs is None:
+        if form != "score":
+            raise ValueError(f"function must return its score (FunctionLC-v0 trains by epochs), got {function}")
+        return form
+    check_int("epochs", epochs)
+    if form == "score" and not (reports and takes_trial(function)):
+        raise ValueError(
+            f"function must yield a score after each epoch or be function(config, resume_from, epochs), got {function}"
+        )
+    return form
+
+
 def call(function: Function, config: Mapping[str, Any], objectives: tuple[str, ...], **arguments: Any) -> Outcome:
     """Call a function; an exception becomes a failed outcome.
 
-    Args:
-        function: Function to call with a copy of `config` (its lists and dicts are copied, too) and `arguments`.
-        config: Natural values of the active hyperparameters.
-        objectives: Names of the metrics that it must return; if there is only one, a number is its value.
-        **arguments: Further arguments besides the configuration.
+    The function gets a copy of `config`, the natural values of the active hyperparameters, lists and dicts in it
+    included, and the `arguments`. It must return `objectives` by name; a single one may be a plain number.
     """
     return timed(lambda: function(unshared(dict(config)), **arguments), objectives)
 
@@ -138,7 +147,7 @@ def timed(work: Callable[[], Any], objectives: tuple[str, ...]) -> Outcome:
 
 
 def read(returned: Any, objectives: tuple[str, ...], seconds: float) -> Outcome:
-    """Return the outcome (ok, diverged or failed) of a call that returned a number or a mapping of names to values."""
+    """Return the outcome of a call that returned a number or a mapping of names to values, or failed to do so."""
     given = returned if isinstance(returned, Mapping) else {objectives[0]: returned}
     plain = {str(k): scalar(v) for k, v in given.items()}
     numbers = {k: float(v) for k, v in plain.items() if isinstance(v, bool) or is_number(v)}

@@ -13,16 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium.spaces import Box, Discrete
 
-from hpo_envs.core.engines.function.calls import (
-    Form,
-    Function,
-    Outcome,
-    check_signature,
-    form_of,
-    name_of,
-    resolve,
-    takes_trial,
-)
+from hpo_envs.core.engines.function.calls import Form, Function, Outcome, check_form, name_of, resolve
 from hpo_envs.core.params import Floats, Params, bounds_of, box, check_budget, check_int, is_integer
 from hpo_envs.core.spaces import MaskedMultiDiscrete
 from hpo_envs.tables.checks import one_of, scalar, shown
@@ -51,11 +42,10 @@ class FunctionParams(Params):
 
     Attributes:
         function: The function that steps call.
-        form: Form of the function, see `form_of`.
+        form: Form of the function.
         points: The search space.
         candidates: (rows, d) raw values of the candidates' hyperparameters.
         folder: Folder of the checkpoints; None: a temporary folder per episode.
-        given: Best known and reference rewards, see `Params.known`.
     """
 
     live = True
@@ -65,7 +55,6 @@ class FunctionParams(Params):
     points: Points
     candidates: Floats
     folder: Path | None
-    given: tuple[Floats, Floats] | None
 
     @classmethod
     def of(
@@ -86,7 +75,7 @@ class FunctionParams(Params):
             ValueError: An argument is not valid.
         """
         called = resolve(function)
-        form = _check_form(called, epochs, trials, trials and actions == "box")
+        form = check_form(called, epochs, trials, trials and actions == "box")
         points = Points(space_of(space))
         for h in points.space:
             if len(h.values) > MOST_VALUES:
@@ -115,7 +104,7 @@ class FunctionParams(Params):
             observation_space=box((d, start, 1), (parts, 0, 1), (m, low, high), (1, 0, CAP), (m, low, high), (1, 0, 1)),
             cost_unit=cost_unit, budget_unit=unit,
             budget=check_budget(budget, whole if unit == budget_unit else CAP, unit),
-            given=known_of(chosen, best, reference), function=called, form=form, points=points, candidates=raw,
+            known=known_of(chosen, best, reference), function=called, form=form, points=points, candidates=raw,
             folder=None if checkpoints is None else Path(checkpoints),
         )  # fmt: skip
 
@@ -130,11 +119,6 @@ class FunctionParams(Params):
         return len(self.candidates) * len(self.table.levels) if self.kind == "fidelity" else None
 
     @property
-    def known(self) -> tuple[Floats, Floats] | None:
-        """See `Params`."""
-        return self.given
-
-    @property
     def bounded(self) -> bool:
         """See `Params`."""
         return all(m.high < CAP for m in self.rewarded)
@@ -146,13 +130,13 @@ class FunctionParams(Params):
 
     @property
     def expected(self) -> float:
-        """Expected seconds of computing in an episode; 0 if the function has no attribute `expected`."""
+        """Expected seconds of an episode, by the function's attribute `expected`, those of a full evaluation, or 0."""
         each = float(getattr(self.function, "expected", 0.0))
         units = {"evaluations": each, "epochs": each / len(self.table.levels)}
         return self.budget * units.get(self.budget_unit, float(each > 0.0))
 
     def stored(self, action: npt.NDArray[Any] | int) -> Floats:
-        """Return the (d,) raw values of the configuration that a checked action evaluates."""
+        """Return the (d,) raw values of the hyperparameters that a valid action sets."""
         if self.kind == "box":
             unit = (np.asarray(action, dtype=np.float64)[None] + 1.0) / 2.0
             return np.asarray(self.points.raw(unit)[0])
@@ -167,33 +151,13 @@ class FunctionParams(Params):
         return row if self.kind == "rows" else np.array([row, len(self.table.levels) - 1])
 
 
-def _check_form(function: Function, epochs: Any, trials: bool, reports: bool) -> Form:
-    form = form_of(function)
-    check_signature(function, form, trials)
-    if epochs is None:
-        if form != "score":
-            raise ValueError(f"function must return its score (FunctionLC-v0 trains by epochs), got {function}")
-        return form
-    check_int("epochs", epochs)
-    if form == "score" and not (reports and takes_trial(function)):
-        raise ValueError(
-            f"function must yield a score after each epoch or be function(config, resume_from, epochs), got {function}"
-        )
-    return form
-
-
 def metrics_of(
     objective: Any, goal: Any, bounds: Mapping[str, tuple[float, float]] | tuple[float, float] | None
 ) -> tuple[Metric, ...]:
     """Return the rewarded metrics of a function.
 
-    Args:
-        objective: Name, or a tuple of names for a vector reward.
-        goal: `max` or `min`, one for all or one for each.
-        bounds: (lowest, highest) value by the metric's definition, one pair for all or by name; None: -CAP and CAP.
-
-    Raises:
-        ValueError: Names are not distinct texts, or goals or bounds are not valid.
+    `objective` and `goal` (`max` or `min`) are texts or tuples, `bounds` a pair (lowest, highest) for all or pairs by
+    name; missing bounds are -CAP and CAP. ValueError if names are not distinct texts, or goals or bounds are invalid.
     """
     names = (objective,) if isinstance(objective, str) else tuple(objective) if np.iterable(objective) else ()
     if not names or not all(isinstance(n, str) and n for n in names) or len(set(names)) < len(names):
@@ -217,13 +181,8 @@ def metrics_of(
 def known_of(metrics: Sequence[Metric], best: Any, reference: Any) -> tuple[Floats, Floats] | None:
     """Return (m,) best known rewards and (m,) reference rewards; None if neither is given.
 
-    Args:
-        metrics: The rewarded metrics.
-        best: Score of the best configuration, a number or one for each objective.
-        reference: Median score, likewise.
-
-    Raises:
-        ValueError: Only one is given, a number is missing or not finite, or `best` is not better than `reference`.
+    `best` and `reference` are scores, a number or one per metric; ValueError if only one of them is given, a number is
+    missing or not finite, or `best` is not better.
     """
     if best is None and reference is None:
         return None
@@ -241,20 +200,14 @@ def known_of(metrics: Sequence[Metric], best: Any, reference: Any) -> tuple[Floa
 
 
 def _finite(value: Any) -> bool:
-    """Return whether a value is a finite number that can be a score."""
+    """Return whether a value is a finite number within the range of floats, not a bool."""
     return (is_integer(value) or isinstance(value, (float, np.floating))) and abs(value) <= sys.float_info.max
 
 
 def count_of(candidates: Any, budget: Any, each: int = 1) -> int:
     """Return the number of candidates: the given one, else `EACH` per full evaluation, from `FEWEST` to `MOST`.
 
-    Args:
-        candidates: Number of candidates, or None.
-        budget: Budget, or None.
-        each: Budget used by a full evaluation.
-
-    Raises:
-        ValueError: The number is neither None nor an int >= 2.
+    `each` is the budget used by a full evaluation. ValueError if `candidates` is neither None nor an int >= 2.
     """
     if candidates is None:
         evaluations = min(budget, MOST * each) / each if is_integer(budget) else 0

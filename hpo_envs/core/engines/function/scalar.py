@@ -18,7 +18,7 @@ from hpo_envs.tables import exact
 
 
 class FunctionEpisode(Episode):
-    """An optimisation run on a function."""
+    """Episode on a function."""
 
     dicts = ("metrics", "config")
 
@@ -42,7 +42,7 @@ class FunctionEpisode(Episode):
         return np.array(check_action(action, sizes), np.int64), {}
 
     def first(self) -> npt.NDArray[np.float32]:
-        """Return the observation before any evaluation."""
+        """Return the initial observation, with nothing evaluated."""
         return self._observe(np.zeros(self._width), self._p.low, 0.0)
 
     def mask(self) -> npt.NDArray[np.int8]:
@@ -130,7 +130,7 @@ class FunctionEpisode(Episode):
 
 
 class _Run:
-    """A candidate's training: outcomes by epoch, their best reward, and the epochs paid for."""
+    """A candidate's training: outcomes by epoch, best reward (first objective), and number of epochs paid for."""
 
     def __init__(self, training: PausableTraining) -> None:
         self.training, self.best, self.paid = training, -np.inf, 0

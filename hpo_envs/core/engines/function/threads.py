@@ -1,4 +1,4 @@
-"""Iterators that run in a separate thread, so that their thread-local settings do not affect other code."""
+"""`ThreadedIterator`: an iterator in a thread of its own, so that its thread-local settings affect no other code."""
 
 import ctypes
 import os

@@ -1,4 +1,4 @@
-"""Vectorized look-ups: repeats, masks and observations of all episodes, without a loop over them."""
+"""Vectorized look-up environments: repeats, masks, termination and observations of all episodes at once."""
 
 from collections.abc import Callable
 from typing import Any
@@ -18,7 +18,7 @@ _ZERO = np.array(0.0)
 
 
 class LookupVectorEnv(HPOVectorEnv):
-    """Vectorized `LookupEnv` without a loop over the episodes."""
+    """Vectorized `LookupEnv`, without a loop over its episodes."""
 
     params: LookupParams
 
@@ -43,10 +43,10 @@ class LookupVectorEnv(HPOVectorEnv):
         self._observations = np.empty((n, *p.observation_space.shape), np.float32)
 
     def _snapshot(self) -> Callable[[], npt.NDArray[np.bool_]]:
-        """Return a function that returns (num_envs, actions) masks of the rows not evaluated in each episode."""
+        """Return a function that returns the (num_envs, actions) masks of the rows that episodes have not evaluated."""
         return self._open.snapshot()
 
-    def _start(self, index: npt.NDArray[np.intp], keys: draws.Keys, options: dict[str, Any] | None) -> Info:
+    def _start(self, index: npt.NDArray[np.intp], keys: draws.Keys, options: dict[str, Any] | None) -> None:
         p = self.params
         chosen = p.choose(options)
         self._open.restart(index)
@@ -61,10 +61,9 @@ class LookupVectorEnv(HPOVectorEnv):
         self._best[at] = p.low if p.vector else p.low[0]
         self._left[at] = self.budget
         self._count[at] = 0
-        self._last = self._last.copy()  # masks of earlier steps are made of the actions that were
+        self._last = self._last.copy()  # it may be the actions that `_open` recorded
         self._last[at] = len(p.costs)
         self._pulls[at] = 0
-        return self._said(index)
 
     def _advance(self, actions: npt.NDArray[np.int64]) -> tuple[Any, npt.NDArray[np.bool_], Info]:
         p = self.params
@@ -87,7 +86,7 @@ class LookupVectorEnv(HPOVectorEnv):
         return rewards, terminated, info
 
     def _draw(self, actions: npt.NDArray[np.int64], at: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """Return the (n,) cell of the next evaluation of each row, and count it, as `LookupEnv._draw` does."""
+        """Return (n,) cells of the next evaluations of (n,) rows `at`, and count them, as `LookupEnv._draw` does."""
         flat, seen = self._pulls.reshape(-1), self._action_starts + actions
         k = flat.take(seen)
         flat[seen] = k + 1
@@ -101,7 +100,7 @@ class LookupVectorEnv(HPOVectorEnv):
         return out
 
     def _check_actions(self, actions: Any) -> npt.NDArray[np.int64]:
-        """Return (num_envs,) indices of the actions, in a new array; actions on a grid are flattened."""
+        """Return (num_envs,) indices of valid actions, in a new array; actions on a grid are flattened."""
         if self._sizes is None:
             return check_ints(actions, (self.num_envs,), self._most).copy()
         checked = check_ints(actions, (self.num_envs, len(self._sizes)), self._limits)

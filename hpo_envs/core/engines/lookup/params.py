@@ -1,4 +1,4 @@
-"""Look-ups as arrays: default budget, costs, several tables, repeats, keys of `info`, observation space."""
+"""Look-ups as arrays: default budget, costs, several tables, repeats, keys of `info`, observation space, grids."""
 
 from __future__ import annotations
 
@@ -52,9 +52,12 @@ class LookupParams(Params):
         metrics: (cells, metrics) float64 in native units; NaN only for missing held-out metrics.
         held_out: Names of the metrics that agents must not see.
         status: (cells,) int64, index into `STATUSES`.
-        templates: (cells + 1, d) float32, observation after each cell; the last row is the initial observation.
+        templates: (cells + 1, d) float32, observation after each cell, with zeros for the best rewards and the budget
+            left; the last row is the initial observation.
         sizes: (H,) number of values of each hyperparameter if actions are values of a grid; else None.
     """
+
+    options = ("table",)
 
     repeats: npt.NDArray[np.int64]
     max_repeats: int
@@ -81,10 +84,10 @@ class LookupParams(Params):
             objective: Name of the rewarded metric, or a tuple of names for a vector reward.
             cost: `"evaluations"`, the table's cost unit, or a metric whose goal is `min`.
             budget: Budget of an episode, in units of `cost`; `"auto"` = the average cost of 20 evaluations, None =
-                every run of every row once.
+                every run of every row once (of the most expensive table).
             grid: Whether an action sets the values of the hyperparameters (MultiDiscrete) instead of a row (Discrete).
             held_out: Names of metrics that agents must not see; they are in `info["held_out"]`.
-            shuffle: See `View`.
+            shuffle: See `View`, as for `subsample`; both must be left out with `grid`.
             subsample: See `View`.
 
         Raises:
@@ -111,7 +114,7 @@ class LookupParams(Params):
         return self.actions * self.max_repeats
 
     def answer(self, cells: npt.NDArray[np.int64]) -> tuple[Floats, Info]:
-        """Return the rewards, (k,) or (k, m), and the info of (k,) cells."""
+        """Return the rewards, (k,) or (k, m), and the batched info, without masks, of (k,) cells."""
         found, m = self.answers.take(cells, axis=0), len(self.rewarded)
         codes = np.zeros(len(cells), np.int64) if self._statuses.itemsize == 8 else self.status.take(cells)
         metrics = {name: found[:, j] for name, j in self._shown}
@@ -120,7 +123,7 @@ class LookupParams(Params):
         }  # fmt: skip
         if self.held_out:
             info["held_out"] = held_out = {name: metrics.pop(name) for name in self.held_out}
-            for name in self._partial:  # as Gymnasium's vector environments say that a key is missing
+            for name in self._partial:  # the form in which Gymnasium's vector environments mark a missing key
                 held_out["_" + name] = known = ~np.isnan(held_out[name])
                 held_out[name] = np.where(known, held_out[name], 0.0)
         if self._configs is not None:
@@ -182,20 +185,11 @@ class LookupParams(Params):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Short names of the tables, for `options={"table": ...}`."""
+        """Names of the tables without data set and `-grid`, for `options={"table": ...}`."""
         return tuple(t.name.partition("/")[2].removesuffix("-grid") for t in self.tables)
 
-    @property
-    def options(self) -> tuple[str, ...]:
-        """Keys that the `options` of `reset` may have."""
-        return ("table",)
-
     def choose(self, options: dict[str, Any] | None) -> int | None:
-        """Return the index of the table that the options of `reset` name; None if they name none.
-
-        Raises:
-            ValueError: No such table.
-        """
+        """Return the index of the table that the `options` of `reset` name, None if none; ValueError if unknown."""
         if not options or "table" not in options:
             return None
         return self.labels.index(one_of("options['table']", options["table"], self.labels))
@@ -278,8 +272,7 @@ def _repeats(t: Table) -> npt.NDArray[np.int64]:
 def grid_sizes(table: Table) -> npt.NDArray[np.int64]:
     """Return the (H,) number of values of each hyperparameter of a complete grid; the last one varies fastest.
 
-    Raises:
-        ValueError: The table's rows are not a complete grid in that order.
+    ValueError if the table's rows are not a complete grid in that order.
     """
     sizes = np.array([len(h.values) for h in table.space], dtype=np.int64)
     if not len(sizes) or int(sizes.prod()) != len(table):

@@ -18,15 +18,7 @@ from hpo_envs.tables import draws
 
 @dataclass(slots=True, eq=False)
 class RowAnswer:
-    """Result of the evaluation of a cell, apart from the parts that depend on the episode.
-
-    Attributes:
-        reward: Float, or (m,) float64.
-        cost: Cost in the unit of the environment.
-        observation: Template of the observation.
-        info: Template of the info.
-        dicts: Pairs (name, dict) of the dicts in `info`, which are copied for each step.
-    """
+    """Result of a cell, with templates of observation and `info`, whose `dicts` (by name) are copied for each step."""
 
     reward: Any
     cost: float
@@ -36,7 +28,7 @@ class RowAnswer:
 
 
 class LookupEnv(HPOEnv):
-    """Environment whose steps evaluate one row of a table.
+    """Environment whose steps evaluate a row of a table.
 
     ## Observation Space
     `Box`, float32. With d features (a choice has one 0/1 feature per value) and m objectives:
@@ -109,12 +101,7 @@ class LookupEnv(HPOEnv):
         return p.templates[-1].copy(), info
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, Info]:
-        """Evaluate one row.
-
-        Raises:
-            ValueError: The action is outside the space.
-            ResetNeeded: No episode is running.
-        """
+        """Evaluate a row; ValueError if the action is outside the space, ResetNeeded if no episode is running."""
         plain = type(action) in self._plain and 0 <= action < self._actions
         index = int(action) if plain else self._index_of(action)
         if not self._live:
@@ -165,7 +152,7 @@ class LookupEnv(HPOEnv):
         return self.table.config(int(self.rows[self._index_of(action)]))
 
     def _draw(self, at: int) -> int:
-        """Return the cell of the next evaluation of a row and count it; hash(key, row, k) draws the k-th repeat."""
+        """Return the cell of the next evaluation of a row, and count it; hash(key, row, k) draws the k-th repeat."""
         k = self._pulls.get(at, 0)
         self._pulls[at] = k + 1
         bits = draws.mix(draws.mix(self._key, 1 + at), k)

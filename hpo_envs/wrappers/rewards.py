@@ -1,4 +1,4 @@
-"""`NormalisedReward` and `RegretReward`: rewards on the scale of the episode's table."""
+"""Wrappers of rewards: gain over the best so far, price of costs, normalised reward, regret."""
 
 from typing import Any
 
@@ -8,6 +8,64 @@ import numpy.typing as npt
 from hpo_envs.core.params import kind_of
 from hpo_envs.tables import Floats
 from hpo_envs.wrappers.forms import EpisodeIndices, Flags, RewardRule, ScalarForm
+
+
+class Improvement(RewardRule):
+    """Rule of `ImprovementReward`: gain over the best reward so far, at least 0; 0 without an evaluation."""
+
+    def __init__(self, env: Any, n: int, baseline: float | None = None) -> None:
+        self.baseline = np.nan if baseline is None else float(baseline)
+        self.best = np.full(n, self.baseline)
+
+    def start(self, index: EpisodeIndices, tables: npt.NDArray[Any]) -> None:
+        """See `Rule`."""
+        self.best[index] = self.baseline
+
+    def reward(self, reward: Floats, cost: Floats, evaluated: Flags) -> Floats:
+        """See `RewardRule`."""
+        before = np.where(np.isnan(self.best), reward, self.best)
+        self.best = np.where(evaluated, np.maximum(reward, before), self.best)
+        return np.where(evaluated, np.maximum(reward - before, 0.0), 0.0)
+
+
+class ImprovementReward(ScalarForm):
+    """Wrapper whose reward is the gain over the best previous reward, at least 0.
+
+    The rewards of an episode sum to its best reward minus the baseline, or to 0 if none exceeds it.
+
+    Args:
+        env: An environment with one objective.
+        baseline: Reward that the first evaluation is compared with; None: its own reward, so that the first gain is 0.
+    """
+
+    rule_class = Improvement
+
+
+class CostAware(RewardRule):
+    """Rule of `CostAwareReward`: the reward minus price times cost; 0 without an evaluation."""
+
+    def __init__(self, env: Any, n: int, price: float) -> None:
+        if not (np.isfinite(price) and price >= 0):
+            raise ValueError(f"price must be a finite number >= 0, got {price!r}")
+        self.price = float(price)
+
+    def reward(self, reward: Floats, cost: Floats, evaluated: Flags) -> Floats:
+        """See `RewardRule`."""
+        return np.where(evaluated, reward - self.price * cost, 0.0)
+
+
+class CostAwareReward(ScalarForm):
+    """Wrapper that subtracts a price for each unit of cost from the reward.
+
+    Args:
+        env: An environment with one objective.
+        price: Price in units of reward of one unit of `env.unwrapped.cost_unit`, >= 0.
+
+    Raises:
+        ValueError: The price is negative or not finite.
+    """
+
+    rule_class = CostAware
 
 
 class Normalised(RewardRule):
@@ -48,10 +106,7 @@ class Regret(Normalised):
 def scales_of(env: Any) -> dict[str, tuple[float, float]]:
     """Return the lowest and highest mean reward of the rows of each table of a look-up environment, by table name.
 
-    Means are over the repeats of a row, see `LookupParams.means`.
-
-    Raises:
-        ValueError: The environment does not look up one objective in its tables.
+    Means are over the repeats of a row. ValueError if the environment does not look up one objective in its tables.
     """
     base = env.unwrapped
     if kind_of(env) not in ("rows", "grid") or base.params.live or base.reward_dim != 1:
