@@ -31,7 +31,7 @@ BUDGET = 40
 
 @dataclasses.dataclass(frozen=True)
 class FeasibleRow:
-    """One run, as in `constrained.csv`; `best` is the best feasible score, or NaN without one."""
+    """A run, as in `constrained.csv`; `best` is the best feasible score, or NaN without one."""
 
     problem: str
     optimiser: str
@@ -40,24 +40,24 @@ class FeasibleRow:
 
 
 def gardner(c: Config) -> tuple[float, ...]:
-    """Score and violation of simulation 2 of Gardner et al. (ICML 2014); its feasible region is small and in pieces."""
+    """Return score and violation of simulation 2 of Gardner et al. (ICML 2014), feasible in several small regions."""
     return -(math.sin(c["x"]) + c["y"]), math.sin(c["x"]) * math.sin(c["y"]) + 0.95
 
 
 def gramacy(c: Config) -> tuple[float, ...]:
-    """Score and two violations of the toy problem of Gramacy et al. (Technometrics 58, 2016)."""
+    """Return score and two violations of the toy problem of Gramacy et al. (Technometrics 58, 2016)."""
     x, y = c["x"], c["y"]
     wave = 1.5 - x - 2.0 * y - 0.5 * math.sin(2.0 * math.pi * (x * x - 2.0 * y))
     return -(x + y), wave, x * x + y * y - 1.5
 
 
 def hartmann6(c: Config) -> tuple[float, ...]:
-    """Hartmann's function of six variables, and the violation of a ball around the origin that excludes its maximum."""
+    """Return Hartmann's function of six variables, and the violation of a ball at the origin without its maximum."""
     return problems.hartmann6(c), sum(x * x for x in c.values()) - 0.7
 
 
 def vessel(c: Config) -> tuple[float, ...]:
-    """Negative log10 of the cost of a pressure vessel (Kannan and Kramer 1994), in inches, and three violations."""
+    """Return minus log10 of a pressure vessel's cost (Kannan and Kramer 1994; inches), and three violations."""
     shell, head, r, length = c["shell"] / 16.0, c["head"] / 16.0, c["radius"], c["length"]
     cost = 0.6224 * shell * r * length + 1.7781 * head * r * r + 3.1661 * shell**2 * length + 19.84 * shell**2 * r
     volume = math.pi * r * r * length + 4.0 / 3.0 * math.pi * r**3
@@ -65,13 +65,13 @@ def vessel(c: Config) -> tuple[float, ...]:
 
 
 def forest(c: Config) -> tuple[float, ...]:
-    """Accuracy of a random forest on 300 digits, and the violation of at most 1,500 nodes (log10 of the ratio)."""
+    """Return the accuracy of a random forest on 300 digits, and log10 of (number of nodes / 1,500) as violation."""
     accuracy = problems._score(model := RandomForestClassifier(**c, random_state=0), "digits", 300)
     return accuracy, math.log10(sum(tree.tree_.node_count for tree in model.estimators_) / 1500.0)
 
 
 def network(c: Config) -> tuple[float, ...]:
-    """Accuracy of a multilayer perceptron on 300 digits, and violations (log10 of the ratios).
+    """Return the accuracy of a multilayer perceptron on 300 digits, and two violations (log10 of the ratio to a limit).
 
     The limits are 3,000 for the number of weights, and 40,000 for the number of weights times epochs.
     """
@@ -98,16 +98,17 @@ CONSTRAINED: Mapping[str, tuple[Any, Callable[[Config], tuple[float, ...]]]] = {
         "batch_size": (4, 64, "log"),
     }, network),
 }  # fmt: skip
+"""Search space and function of each problem; the function returns a score and violations, at most 0 if feasible."""
 
 
 def unconstrained(name: str) -> LiveProblem:
-    """Return a problem without its constraints."""
+    """Return a problem of `CONSTRAINED` without its constraints."""
     space, function = CONSTRAINED[name]
     return LiveProblem(name, space, lambda c: function(c)[0])
 
 
 def play(name: str, optimiser: str, seed: int) -> float:
-    """Run an optimizer; return the best feasible score, or NaN without one."""
+    """Run an optimizer (see `make`) for `BUDGET` evaluations; return the best feasible score, or NaN without one."""
     space, function = CONSTRAINED[name]
     points = Points(space_of(space))
     best, count = math.nan, len(function(points.config(points.raw(np.full((1, len(points.space)), 0.5))[0]))) - 1
@@ -121,10 +122,10 @@ def play(name: str, optimiser: str, seed: int) -> float:
 
 
 def table(against: str = "box-bo") -> pd.DataFrame:
-    """Return mean regrets by optimizer and problem, and the mean difference from `against` with its standard error.
+    """Return a row per optimizer: mean regret by problem and overall (`mean`), difference from `against`, and `runs`.
 
-    Each row is an optimizer, and the last column its number of runs.
-    Regret is 0 at the best score of all runs, and 1 at the median of random search or without a feasible score.
+    The difference is the mean over problems (`minus`) with its standard error (`se`). Regret is clipped to [0, 1]: 0 at
+    the best score of all runs, 1 at the median of random search, or worse, or without a feasible score.
     """
     runs = pd.read_csv(CONSTRAINED_RESULTS)
     best, middle = runs.groupby("problem").best.max(), runs[runs.optimiser == "random"].groupby("problem").best.median()

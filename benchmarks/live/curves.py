@@ -1,4 +1,4 @@
-"""Training problems of 27 epochs: small models, families of synthetic curves, and measured learning curves."""
+"""Training problems of 27 epochs: small models, families of synthetic curves, and recorded learning curves."""
 
 import functools
 import itertools
@@ -19,11 +19,11 @@ EPOCHS = 27
 
 @dataclass(frozen=True)
 class CurveProblem:
-    """A training problem with a score after each epoch."""
+    """A training problem with a score after each of `EPOCHS` epochs."""
 
     name: str
     search_space: Any  # as in `hpo_envs.tune`
-    curve: Callable[[Config], Iterator[float]]  # scores without noise after each epoch; higher is better
+    curve: Callable[[Config], Iterator[float]]  # yields the score without noise after each epoch; higher is better
     noise: float = 0.0  # standard deviation of the normal noise of each observed score
 
     def function(self, config: Config) -> float:
@@ -48,13 +48,13 @@ def _linear(step: Callable[..., Any], model: Any, data: str) -> Iterator[float]:
 
 
 def linear_cancer(c: Config) -> Iterator[float]:
-    """Accuracy of a linear classifier on the breast cancer data after each epoch; -1 if its weights diverge."""
+    """Yield the accuracy of a linear classifier on the breast cancer data after each epoch; -1 if weights diverge."""
     model = SGDClassifier(learning_rate="constant", random_state=0, **c)
     return _linear(lambda m, x, y: m.partial_fit(x, y, classes=[0, 1]), model, "breast_cancer")
 
 
 def linear_diabetes(c: Config) -> Iterator[float]:
-    """R^2 of a linear model on the standardised diabetes data after each epoch, at least -1."""
+    """Yield the R^2 of a linear model on the standardised diabetes data after each epoch, at least -1."""
     model = SGDRegressor(learning_rate="invscaling", random_state=0, **c)
     return _linear(lambda m, x, y: m.partial_fit(x, y), model, "diabetes")
 
@@ -95,7 +95,7 @@ ACTIVATIONS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
 
 
 def factors(c: Config) -> Iterator[float]:
-    """Negative error (RMSE, at most 2) on held-out entries of a factorisation of a noisy matrix, after each epoch."""
+    """Yield minus the error (RMSE, at most 2) of a matrix factorisation on held-out entries, after each epoch."""
     rng = np.random.default_rng(60)
     truth = rng.normal(size=(60, 3)) @ rng.normal(size=(3, 40)) / math.sqrt(3.0) + 0.5 * rng.normal(size=(60, 40))
     known = rng.random((60, 40)) < 0.35
@@ -114,7 +114,7 @@ def factors(c: Config) -> Iterator[float]:
 
 
 def _traits(c: Config) -> tuple[float, float, float]:
-    """Quality, speed in [0, 1] and distance below the edge of divergence of a synthetic configuration."""
+    """Return quality, speed in [0, 1] and distance below the edge of divergence of a synthetic configuration."""
     x = np.array(
         [math.log10(c["lr"]) / 4.0 + 1.0, c["depth"] / 9.0, c["drop"] / 0.6, math.log10(c["decay"]) / 5.0 + 1.0]
     )
@@ -168,7 +168,7 @@ def steady(quality: float, speed: float, edge: float, t: float, c: Config) -> fl
 
 
 @functools.cache
-def _nearest(env_id: str, metric: str) -> tuple[Objective, Any, np.ndarray[Any, Any]]:
+def _prepared(env_id: str) -> tuple[Objective, Any, np.ndarray[Any, Any]]:
     found = Objective(env_id)
     table, points = found.table, Points(found.table.space)
     known = np.array([points.row(table.config(row)) for row in range(len(table))])
@@ -176,13 +176,14 @@ def _nearest(env_id: str, metric: str) -> tuple[Objective, Any, np.ndarray[Any, 
 
 
 def measured(env_id: str, metric: str) -> CurveProblem:
-    """Return a problem with an id's measured curves, negated if lower is better.
+    """Return a problem with the recorded curves of a metric on an id, negated if lower is better.
 
-    The curve of a configuration is that of the nearest one in the table, at 27 evenly spaced fidelities.
+    The curve of a configuration is that of the nearest one in the table (by the sum of absolute differences in [0, 1]),
+    at 27 evenly spaced fidelities.
     """
 
     def curve(c: Config) -> Iterator[float]:
-        found, points, units = _nearest(env_id, metric)
+        found, points, units = _prepared(env_id)
         row = int(np.abs(units - points.unit(points.row(c)[None])).sum(axis=1).argmin())
         sign, levels = found.table.metrics[found.table.metric(metric)].sign, found.fidelities
         for epoch in range(1, EPOCHS + 1):

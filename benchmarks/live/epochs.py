@@ -3,8 +3,8 @@
     python -m hpo_envs.benchmarks.live.epochs run --seeds 5-24
     python -m hpo_envs.benchmarks.live.epochs table
 
-A run is one line of `epochs.csv` for each budget; stored runs are not repeated. Only DEHB resumes stopped
-trainings, at no cost.
+A run has a line of `epochs.csv` for each budget; stored runs are not repeated. Only DEHB resumes stopped trainings; the
+epochs before the stop are not paid again.
 """
 
 import contextlib
@@ -31,7 +31,7 @@ from hpo_envs.tuning.tune import tune
 
 EPOCH_RUNS = Path(__file__).with_name("epochs.csv")
 SCORED = (405, 135)
-"""Numbers of epochs after which a run is scored; the first is the default budget."""
+"""Numbers of epochs after which runs are scored; the first is the default budget."""
 
 
 class SpentError(Exception):
@@ -39,7 +39,7 @@ class SpentError(Exception):
 
 
 class EpochBudget:
-    """Trainings of one run within a budget of epochs; `seed` seeds the noise of the observed scores."""
+    """The trainings of a run within a budget of epochs; `seed` determines the noise of the observed scores."""
 
     def __init__(self, problem: CurveProblem, seed: int, epochs: int) -> None:
         self._problem, self._seed, self._epochs = problem, seed, epochs
@@ -54,7 +54,11 @@ class EpochBudget:
         return len(self.configs) - 1
 
     def step(self, training: int) -> float:
-        """Train for an epoch; return the observed score, or raise `SpentError` if no epoch is left."""
+        """Continue a training (its index) for an epoch; return the observed score.
+
+        Raises:
+            SpentError: No epoch of the budget is left.
+        """
         if len(self.trace) == self._epochs:
             raise SpentError
         epoch, score = next(self._curves[training])
@@ -137,7 +141,7 @@ def by_syne_tune(budget: EpochBudget, problem: CurveProblem, seed: int, epochs: 
 
 
 def by_dehb(budget: EpochBudget, problem: CurveProblem, seed: int, epochs: int) -> None:
-    """Run DEHB; a configuration that is suggested again, as after a promotion, continues its training."""
+    """Run DEHB; a configuration that is suggested again, such as a promoted one, continues its training."""
     dehb = extra_module("dehb", "dehb", "live studies")
     space = space_of(problem.search_space)
     with tempfile.TemporaryDirectory() as folder:
@@ -168,7 +172,11 @@ METHODS: dict[str, tuple[Callable[..., None], tuple[Any, ...]]] = {
 
 
 def play(problem: CurveProblem, optimiser: str, epochs: int, seed: int) -> list[study.ShortRow]:
-    """Run a method within a budget of epochs; return a row for each budget of `SCORED`, or raise a RuntimeError."""
+    """Run a method within a budget of epochs; return rows for it and for the smaller ones of `SCORED`, ascending.
+
+    Raises:
+        RuntimeError: The method ended before the budget was used up.
+    """
     budget, (method, given) = EpochBudget(problem, seed, epochs), METHODS[optimiser]
     with contextlib.suppress(SpentError):
         method(budget, problem, seed, epochs, *given)

@@ -1,4 +1,4 @@
-"""Problems to tune: analytic functions, scikit-learn's models on its small data sets, and ids of this suite."""
+"""Problems to tune: analytic and simulated functions, scikit-learn's models on its data sets, ids of this suite."""
 
 import functools
 import hashlib
@@ -112,7 +112,7 @@ def schedule(config: Config) -> float:
 
 @functools.cache
 def halves(name: str, rows: int) -> tuple[np.ndarray, ...]:
-    """Return two random halves of `rows` rows of scikit-learn's data: standardised features and targets of each."""
+    """Return features (standardised), targets, features, targets: two random halves of `rows` rows of `load_{name}`."""
     x, y = getattr(datasets, f"load_{name}")(return_X_y=True)
     order = np.random.default_rng(0).permutation(len(x))[:rows]
     x, y, half = preprocessing.StandardScaler().fit_transform(x[order]), y[order], rows // 2
@@ -183,7 +183,7 @@ def valleys(config: Config) -> float:
 
 
 def tiles(config: Config) -> float:
-    """Simulated throughput of a tiled matrix product, in log2: ragged edges, cache, vectors and threads."""
+    """Minus the simulated loss of throughput (log2) of a tiled matrix product, by edges, cache, vectors and threads."""
     size = {"m": 500, "n": 360, "k": 1000}
     ragged = sum(math.log2(math.ceil(size[a] / config[a]) * config[a] / size[a]) for a in size)
     bytes_used = 8 * (config["m"] * config["k"] + config["k"] * config["n"] + config["m"] * config["n"])
@@ -222,7 +222,7 @@ def _table(name: str, *shape: int) -> np.ndarray:
 
 
 def mixed44(config: Config) -> float:
-    """Function of 16 real numbers, 14 integers and 14 categories of decaying weight; some categories interact."""
+    """Function of 16 real numbers, 14 integers and 14 categories with decaying weights; some categories interact."""
     kinds, total = {"r": 16, "i": 14, "c": 14}, 0.0
     for kind, count in kinds.items():
         order, best = _table(kind, count).argsort(), 0.15 + 0.7 * _table(f"{kind} best", count)
@@ -249,7 +249,7 @@ def dense40(config: Config) -> float:
 
 
 def branches(config: Config) -> float:
-    """Function with six branches: each has two own real variables, and all share a third one."""
+    """Function with six branches; each has two real variables of its own, and all share a third one."""
     k = "abcdef".index(config["branch"])
     x, y = config[f"{config['branch']}0"], config[f"{config['branch']}1"]
     height, centre = (0.6, 0.95, 0.7, 1.0, 0.8, 0.5)[k], 0.2 + 0.6 * _table("branches", 6, 2)[k]
@@ -259,7 +259,7 @@ def branches(config: Config) -> float:
 
 
 def training_tree(config: Config) -> float:
-    """Negative simulated loss of a training with nested choices: optimiser and its schedule, model and its norm."""
+    """Negative simulated loss of a training with nested choices: optimizer and its schedule, model and its norm."""
     loss = 0.03 * (config["epochs"] - 14) ** 2 / 14
     rate = math.log10(config["lr"]) + (3.0 if config["optimizer"] == "adam" else 1.0)
     loss += 0.25 * rate**2 + (0.2 if config["optimizer"] == "sgd" else 0.0)
@@ -307,7 +307,7 @@ def pipeline_digits(config: Config) -> float:
 
 
 class Id:
-    """Function that returns the reward of a configuration on an id with box actions; `options` are those of `reset`."""
+    """A function: the reward of a configuration on an id with box actions; `options` are those of `reset`."""
 
     def __init__(self, name: str, **options: Any) -> None:
         self.name, self.options = name, options

@@ -1,9 +1,9 @@
-"""Study of optimizers on live problems: default budgets, references, regret; runs are stored in `results.csv`.
+"""Study of optimizers on live problems: budgets, reference scores, regret; runs are stored in `results.csv`.
 
     python -m hpo_envs.benchmarks.live.study run --optimisers box-bo,optuna-tpe --seeds 5-24
     python -m hpo_envs.benchmarks.live.study table
 
-A run has a line of `results.csv` for each budget that it reaches; stored runs are not repeated.
+A run has a line of `results.csv` for each of `BUDGETS` that it reaches; stored runs are not repeated.
 """
 
 import argparse
@@ -11,7 +11,7 @@ import dataclasses
 import time
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,19 +28,19 @@ from hpo_envs.tables.user.space import Points, space_of
 
 RESULTS = Path(__file__).with_name("results.csv")
 REFERENCES = Path(__file__).with_name("references.csv")
-DESIGN, REPORT = range(5), range(5, 25)
-"""Seeds that design choices were made on, and those that are reported."""
-BUDGETS = (12, 40, 100)
-NAMES = [p.name for p in PROBLEMS]
+REPORT = range(5, 25)
+"""Seeds of the reported runs; `box-bo` was designed with the seeds before."""
+BUDGETS = (40, 12, 100)
+"""Budgets at which runs are scored; the first is the default."""
 FIRST = 16
-"""Number of problems that the agent was first designed on; the later ones are noisy, rugged, large or trees."""
+"""Number of problems with which `box-bo` was first designed; the later ones are noisy, rugged, large or trees."""
 RANDOM = 256
 """Number of random configurations, whose median score has regret 1."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """One run up to a budget in evaluations: a line of `results.csv`."""
+    """A run up to a budget in evaluations: a line of `results.csv`."""
 
     problem: str
     optimiser: str
@@ -55,7 +55,7 @@ class Row:
 
 @dataclasses.dataclass(frozen=True)
 class ShortRow:
-    """One run of another study; the attributes mean the same as in `Row`."""
+    """A run of another study; the attributes mean the same as in `Row`."""
 
     problem: str
     optimiser: str
@@ -64,10 +64,10 @@ class ShortRow:
     final: float
 
 
-def play(problem: LiveProblem, optimiser: str, seed: int, budget: int, workers: int = 1) -> list[Row]:
-    """Run an optimizer (see `make`); return a row for its budget and for each smaller one in `BUDGETS`.
+def play(problem: LiveProblem, optimiser: str, workers: int, budget: int, seed: int) -> list[Row]:
+    """Run an optimizer (see `make`); return rows for the smaller ones of `BUDGETS` and for its budget, in this order.
 
-    `workers` evaluations are pending before the oldest is reported.
+    `workers` evaluations are pending when the oldest is reported.
     """
     chosen = make(optimiser, problem, seed, budget)
     pending: deque[tuple[int, Any, Config]] = deque()
@@ -93,17 +93,11 @@ def play(problem: LiveProblem, optimiser: str, seed: int, budget: int, workers: 
     return rows
 
 
-def run(optimisers: Iterable[str], names: Iterable[str], seeds: Iterable[int], budget: int, workers: int) -> None:
-    """Carry out the runs that `results.csv` lacks, seed by seed."""
-    wanted = [(p, o, workers, budget, s) for s in seeds for p in PROBLEMS if p.name in {*names} for o in optimisers]
-    carry_out(RESULTS, wanted, lambda problem, o, workers, budget, seed: play(problem, o, seed, budget, workers))
-
-
 def carry_out(path: Path, wanted: Iterable[tuple[Any, ...]], play: Callable[..., list[Any]]) -> None:
-    """Carry out the runs that a CSV file of results lacks, and append their rows.
+    """Carry out the runs that a CSV file of results lacks, with warnings ignored, and append their rows.
 
-    The key of a run is its problem, then the values of the next columns; `play` gets the key and returns its rows,
-    dataclasses.
+    A wanted run is a key: its problem, then the values of the columns after `problem`. `play` gets these as arguments
+    and returns the rows of the run, dataclasses, of which those that the file has by then are left out.
     """
     kept = atomic.read_csv(path) if path.exists() else []
     for key in tqdm(_missing(kept, wanted), unit="run", disable=None):
@@ -117,24 +111,26 @@ def carry_out(path: Path, wanted: Iterable[tuple[Any, ...]], play: Callable[...,
 
 
 def _missing(kept: list[dict[str, str]], wanted: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-    """Return the keys of the wanted runs that are not among the rows."""
+    """Return those wanted keys (of two to five entries) with which no row begins."""
     prefixes = {(*row.values(),)[:n] for row in kept for n in range(2, 6)}
     return [key for key in wanted if (key[0].name, *map(str, key[1:])) not in prefixes]
 
 
-def load(path: Path | None = None) -> pd.DataFrame:
-    """Load the runs in a file, by default `results.csv`; empty without the file."""
-    path = path or RESULTS
+def load(path: Path = RESULTS) -> pd.DataFrame:
+    """Load the runs in a CSV file; without the file, an empty frame with the columns of `results.csv`."""
     return pd.read_csv(path) if path.exists() else pd.DataFrame(columns=[f.name for f in dataclasses.fields(Row)])
 
 
 def references() -> pd.DataFrame:
-    """Load the best known score and the median score of random configurations, by problem."""
+    """Load the best known (`best`) and the median score of random configurations (`median`), by problem."""
     return pd.read_csv(REFERENCES, index_col="problem")
 
 
-def measure_references(problems: Iterable[Any] = PROBLEMS, path: Path | None = None) -> None:
-    """Update `references.csv`: median score of random configurations; best score of these, all runs and `KNOWN`."""
+def measure_references(problems: Iterable[Any], path: Path) -> None:
+    """Update the rows of problems in `references.csv`.
+
+    They have the median score of random configurations, and the best score of these, of the runs in `path` and `KNOWN`.
+    """
     runs, rows = load(path), {}
     for problem in problems:
         points = Points(space_of(problem.search_space))
@@ -155,11 +151,14 @@ KNOWN = {
     "sparse30": -0.33496207, "mixed44": -0.84607834, "dense40": -1.2843579, "hartmann6-in-60": 3.32237,
     "branches6": 1.0, "training-tree": 0.65,
 }  # fmt: skip
-"""Known maxima of analytic and simulated problems."""
+"""Known maxima of analytic and simulated problems, by name."""
 
 
 def regrets(runs: pd.DataFrame, budget: int, seeds: Iterable[int]) -> pd.DataFrame:
-    """Return the runs of a budget and seeds, scores as regret clipped to [0, 1]: 0 is the best known, 1 the median."""
+    """Return the runs of a budget and seeds, with `final` and `anytime` as regret clipped to [0, 1].
+
+    The best known score of a problem has regret 0, the median one of random configurations 1.
+    """
     known, runs = references(), runs[(runs.budget == budget) & runs.seed.isin([*seeds])]
     best, median = runs.problem.map(known.best), runs.problem.map(known["median"])
     names = [name for name in ("final", "anytime") if name in runs]
@@ -167,9 +166,10 @@ def regrets(runs: pd.DataFrame, budget: int, seeds: Iterable[int]) -> pd.DataFra
 
 
 def table(runs: pd.DataFrame, against: str) -> pd.DataFrame:
-    """Return mean regret by optimizer, and mean paired differences from `against`, of the runs of `regrets`.
+    """Return mean regrets by optimizer, best first, and mean paired differences from `against` (`_minus`).
 
-    Standard errors (`_se`) are for fixed problems: only seeds are random. Without runs a ValueError is raised.
+    `runs` are those of `regrets`. Standard errors (`_se`) are for fixed problems: only seeds are random. Without runs a
+    ValueError is raised.
     """
     ours = runs[runs.optimiser == against].set_index(["problem", "seed"])
     scores = [name for name in ("final", "anytime") if name in runs]
@@ -190,7 +190,7 @@ def table(runs: pd.DataFrame, against: str) -> pd.DataFrame:
 
 
 def show(runs: pd.DataFrame, against: str, by_problem: bool) -> None:
-    """Print `table`, or the mean final regret by problem."""
+    """Print `table`, or the mean final regret by problem and optimizer."""
     if by_problem:
         print(runs.pivot_table(index="problem", columns="optimiser", values="final").round(3).to_string())
     else:
@@ -198,36 +198,41 @@ def show(runs: pd.DataFrame, against: str, by_problem: bool) -> None:
 
 
 def command(
-    doc: str | None,
-    path: Path,
-    optimisers: Iterable[str],
-    problems: Iterable[Any],
-    budgets: Iterable[int],
-    play: Callable[..., list[Any]],
-) -> None:
-    """Run the command line of another study, whose rows begin with problem, optimiser, budget and seed.
+    doc: str | None, path: Path, optimisers: Iterable[str], problems: Iterable[Any], budgets: Sequence[int],
+    play: Callable[..., list[Any]], parallel: bool = False,
+) -> None:  # fmt: skip
+    """Run the command line of a study whose rows begin with problem, `optimiser`, workers (`parallel`), budget, seed.
 
-    `doc` is the text of `--help`, the first of `optimisers` the reference; runs are scored at `budgets`, of which
-    `play` (see `carry_out`) gets the first.
+    `doc` is the text of `--help`, and the first of `optimisers` the reference. By default runs have the first of the
+    `budgets`, and tables are of all of them; `play`: see `carry_out`.
     """
-    budgets, names = [*budgets], [*optimisers]
+    names, by_name = [*optimisers], {p.name: p for p in problems}
+    groups = {"first": [*by_name][:FIRST], "later": [*by_name][FIRST:]}
     parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("run", "references", "table"))
     parser.add_argument("--optimisers", default=",".join(names), help="names, separated by commas")
-    parser.add_argument("--problems", default=",".join(p.name for p in problems))
+    parser.add_argument("--problems", default=",".join(by_name), help="names, separated by commas; first; later")
     parser.add_argument("--seeds", type=seeds_of, default=REPORT, help="FIRST-LAST")
+    parser.add_argument("--budget", type=int, help=f"default of runs: {budgets[0]}")
+    if parallel:
+        parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--against", default=names[0])
     parser.add_argument("--by-problem", action="store_true")
     given = parser.parse_args()
-    chosen = [p for p in problems if p.name in given.problems.split(",")]
+    chosen = groups.get(given.problems) or given.problems.split(",")
+    workers = (given.workers,) if parallel else ()
     if given.what == "run":
-        wanted = [(p, o, budgets[0], s) for s in given.seeds for p in chosen for o in given.optimisers.split(",")]
+        methods, budget = given.optimisers.split(","), given.budget or budgets[0]
+        wanted = [(by_name[p], o, *workers, budget, s) for s in given.seeds for p in chosen for o in methods]
         carry_out(path, wanted, play)
     elif given.what == "references":
-        measure_references(chosen, path)
+        measure_references([by_name[p] for p in chosen], path)
     else:
-        for budget in budgets:
+        runs = load(path)
+        runs = runs[runs.problem.isin(chosen) & (runs.workers == given.workers if parallel else True)]
+        for budget in [given.budget] if given.budget else budgets:
             print(f"budget {budget}")
-            show(regrets(load(path), budget, given.seeds), names[0], given.by_problem)
+            show(regrets(runs, budget, given.seeds), given.against, given.by_problem)
 
 
 def seeds_of(text: str) -> range:
@@ -236,38 +241,10 @@ def seeds_of(text: str) -> range:
     return range(int(first), int(last or first) + 1)
 
 
-def _names(text: str) -> list[str]:
-    return {"first": NAMES[:FIRST], "later": NAMES[FIRST:]}.get(text) or text.split(",")
-
-
 @screen.on()
 def main() -> None:
     """Run the command."""
-    parser = argparse.ArgumentParser(prog="python -m hpo_envs.benchmarks.live.study", description=__doc__)
-    commands = parser.add_subparsers(dest="command", required=True)
-    runs = commands.add_parser("run", help="carry out runs that results.csv lacks")
-    runs.add_argument("--optimisers", required=True, help="names, separated by commas")
-    runs.add_argument("--problems", type=_names, default=NAMES, help="names, separated by commas; first; later")
-    runs.add_argument("--seeds", type=seeds_of, default=REPORT, help="FIRST-LAST")
-    runs.add_argument("--budget", type=int, default=BUDGETS[1])
-    runs.add_argument("--workers", type=int, default=1)
-    commands.add_parser("references", help="measure best known and median scores again")
-    shown = commands.add_parser("table", help="regret by optimiser, with paired differences")
-    shown.add_argument("--budget", type=int, default=BUDGETS[1])
-    shown.add_argument("--workers", type=int, default=1)
-    shown.add_argument("--seeds", type=seeds_of, default=REPORT)
-    shown.add_argument("--problems", type=_names, default=NAMES, help="as above")
-    shown.add_argument("--against", default="box-bo")
-    shown.add_argument("--by-problem", action="store_true")
-    given = parser.parse_args()
-    if given.command == "run":
-        run(given.optimisers.split(","), given.problems, given.seeds, given.budget, given.workers)
-    elif given.command == "references":
-        measure_references()
-    else:
-        runs = load()
-        runs = runs[(runs.workers == given.workers) & runs.problem.isin(given.problems)]
-        show(regrets(runs, given.budget, given.seeds), given.against, given.by_problem)
+    command(__doc__, RESULTS, ("box-bo", "optuna-tpe"), PROBLEMS, BUDGETS, play, parallel=True)
 
 
 if __name__ == "__main__":

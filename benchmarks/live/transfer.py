@@ -3,7 +3,8 @@
     python -m hpo_envs.benchmarks.live.transfer run --seeds 5-24
     python -m hpo_envs.benchmarks.live.transfer table
 
-A run is one line of `transfer.csv`; stored runs are not repeated. All methods get the same earlier searches.
+A run is one line of `transfer.csv`; stored runs are not repeated. All methods get the same earlier searches,
+except `cold`, which gets none.
 """
 
 import functools
@@ -17,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from hpo_envs.benchmarks.live import study
-from hpo_envs.benchmarks.live.optimisers import SAMPLERS, Optuna, SuiteOptimiser, active_of
+from hpo_envs.benchmarks.live.optimisers import SAMPLERS, active_of, of_optuna, of_suite
 from hpo_envs.benchmarks.live.problems import PROBLEMS, Config, Id, LiveProblem, svm_digits
 from hpo_envs.tables import screen
 from hpo_envs.tables.table import Hyperparameter
@@ -32,12 +33,15 @@ BY_NAME = {p.name: p for p in PROBLEMS}
 
 
 def moved(problem: LiveProblem, shift: Callable[[str, Any], Any], name: str) -> LiveProblem:
-    """Return a problem whose function gets `shift(hyperparameter, value)` instead of each value."""
+    """Return a problem whose function gets `shift(name, value)` instead of the value of each hyperparameter."""
     return LiveProblem(name, problem.space, lambda c: problem.function({k: shift(k, v) for k, v in c.items()}))
 
 
 def categories(task: int) -> LiveProblem:
-    """Return a problem of ten choices with interacting neighbours; an effect is twice a shared one plus the task's."""
+    """Return a problem of ten categories with interacting neighbours.
+
+    An effect is the sum of one that all tasks share, with weight 2, and one of the task.
+    """
 
     def weights(seed: int) -> tuple[np.ndarray, np.ndarray]:
         rng = np.random.default_rng([57, seed])
@@ -97,11 +101,11 @@ PAIRS: tuple[tuple[tuple[LiveProblem, ...], LiveProblem], ...] = (
 
 @functools.cache
 def earlier(target: str, seed: int) -> tuple[pd.DataFrame, ...]:
-    """Return a frame of evaluations for each earlier search of a target, best observed score first; cached."""
+    """Return a frame of evaluations for each earlier search of a target (its name), best observed score first."""
     ((sources, _),) = (pair for pair in PAIRS if pair[1].name == target)
     frames = []
     for k, source in enumerate(sources):
-        search, rows = SuiteOptimiser(source, 1000 * (k + 1) + seed, EARLIER, "box-bo"), []
+        search, rows = of_suite(source, 1000 * (k + 1) + seed, EARLIER, "box-bo"), []
         for t in range(EARLIER):
             handle, config = search.ask()
             score = source.observed(config, seed, t)[0]
@@ -130,7 +134,7 @@ def known(target: LiveProblem, seed: int) -> list[Config]:
 
 
 def play(target: LiveProblem, optimiser: str, budget: int, seed: int) -> list[study.ShortRow]:
-    """Run a method on a target; return a list with the row of the run."""
+    """Run a method of `ARMS` on a target; return a list with the row of the run."""
     seen: list[tuple[float, float]] = []
 
     def function(config: Config) -> float:
@@ -138,7 +142,7 @@ def play(target: LiveProblem, optimiser: str, budget: int, seed: int) -> list[st
         return seen[-1][0]
 
     if optimiser in SAMPLERS:
-        search = Optuna(target, seed, optimiser, known(target, seed))
+        search = of_optuna(target, seed, optimiser, known(target, seed))
         for _ in range(budget):
             handle, config = search.ask()
             search.tell(handle, function(config))
@@ -153,7 +157,7 @@ def play(target: LiveProblem, optimiser: str, budget: int, seed: int) -> list[st
 
 
 ARMS = ("sources", "cold", "points", "optuna-tpe")
-"""`tune` with `sources=`, without, with the known configurations as `points=`; Optuna with these enqueued."""
+"""`tune` with `sources=`, without earlier searches, and with `known` configurations as `points=`; Optuna with these."""
 
 
 @screen.on()

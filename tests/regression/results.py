@@ -128,7 +128,7 @@ def live(work: Path) -> Iterator[str]:
     from hpo_envs.benchmarks.live import problems, study
 
     with threadpool_limits(1):
-        (found,) = study.play(problems.PROBLEMS[0], "box-bo", seed=5, budget=40)
+        *_, found = study.play(problems.PROBLEMS[0], "box-bo", workers=1, budget=40, seed=5)
     run = dataclasses.astuple(found)[:5]
     stored = {r[:5]: r for r in study.load().itertuples(index=False)}[run]
     for key in ("final", "anytime"):

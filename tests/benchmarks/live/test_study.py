@@ -1,5 +1,7 @@
 """The benchmark of live tuning: problems, stored runs, regret."""
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -54,7 +56,7 @@ def test_known_maxima_are_functions_values_there():
 
 @pytest.mark.parametrize("workers", [1, 4])
 def test_run_scores_configuration_with_best_observed_score(workers):
-    (row,) = study.play(BY_NAME["schedule"], "random", 0, 12, workers)
+    (row,) = study.play(BY_NAME["schedule"], "random", workers, 12, 0)
     optimiser, scores = make("random", BY_NAME["schedule"], 0, 12), []
     for t in range(12):
         handle, config = optimiser.ask()
@@ -64,14 +66,21 @@ def test_run_scores_configuration_with_best_observed_score(workers):
     assert row.anytime <= max(true for _, true in scores)
 
 
-def test_runs_are_kept_and_not_repeated(tmp_path, monkeypatch):
-    monkeypatch.setattr(study, "RESULTS", tmp_path / "results.csv")
-    study.run(["random"], ["branin"], range(2), 5, 1)
-    first = study.RESULTS.read_text()
-    study.run(["random"], ["branin"], range(3), 5, 1)
-    assert study.RESULTS.read_text().startswith(first)
-    assert len(study.load()) == 3
-    regrets = study.regrets(study.load(), 5, range(3))
+def test_runs_are_kept_and_not_repeated(tmp_path, monkeypatch, capsys):
+    path, texts = tmp_path / "results.csv", []
+    monkeypatch.setattr(study, "RESULTS", path)
+    for seeds in ("0-1", "0-2"):
+        monkeypatch.setattr(
+            sys, "argv", f"x run --optimisers random --problems branin --seeds {seeds} --budget 5".split()
+        )
+        study.main()
+        texts.append(path.read_text())
+    assert texts[1].startswith(texts[0])
+    assert len(study.load(path)) == 3
+    monkeypatch.setattr(sys, "argv", "x table --seeds 0-2 --budget 5 --against random --workers 1".split())
+    study.main()
+    assert "budget 5" in capsys.readouterr().out
+    regrets = study.regrets(study.load(path), 5, range(3))
     assert regrets.final.between(0.0, 1.0).all()
     table = study.table(regrets, "random")
     assert table.loc["random", "final_minus"] == 0.0
