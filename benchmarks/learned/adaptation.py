@@ -77,13 +77,16 @@ AgentSetting = tuple[str, dict[str, Any]]
 
 
 def ids(family: str, tables: Mapping[str, tuple[str, ...]] = LEFT_OUT) -> list[str]:
-    """Return the ids that match a family's patterns and have one objective; `NMTHPO-v0` is left out."""
+    """Return the ids with one objective that match the patterns of a key (`family`) of `tables`, except `NMTHPO-v0`."""
     every = [i for pattern in tables[family] for i in fnmatch.filter(registry.SPECS, pattern)]
     return [i for i in every if "-mo-" not in i and i != "NMTHPO-v0"]
 
 
 def function_table(k: int) -> Table:
-    """A table of 300 points of a random space, scored by a draw of a Gaussian process (even k) or of random trees."""
+    """Return a table of up to 300 different points of a random space.
+
+    They are scored by a draw of a Gaussian process for even k, else of random trees.
+    """
     import pandas as pd
 
     rng = np.random.default_rng(1000 + k)
@@ -94,7 +97,10 @@ def function_table(k: int) -> Table:
 
 
 def methods(files: Mapping[str, str], level: str) -> dict[str, AgentSetting]:
-    """Return (agent, arguments) of a level's agents and rivals by name; `files` are the weight files of `trained`."""
+    """Return (agent, arguments) of a level's agents and rivals by name; `files` are the weight files of `trained`.
+
+    The level is `table`, `family` or `configurations`.
+    """
     helped = {"transfer": "family"} if level == "table" else {}
     half = {"file": files["half"], "seen": True} if level == "configurations" else {}
     found: dict[str, AgentSetting] = {
@@ -112,7 +118,11 @@ def methods(files: Mapping[str, str], level: str) -> dict[str, AgentSetting]:
 
 
 def scores(task: str, agent: str, given: Mapping[str, Any], seeds: Sequence[int]) -> Floats:
-    """Return an agent's (2, seeds) mean and final normalised regret on an id, `function K`, or a table of `HALVES`."""
+    """Return an agent's (2, seeds) mean and final normalised regret on a task, in `TEST_BUDGET` evaluations.
+
+    A task is an id, `function K` (see `function_table`), or one of `HALVES`, on the half that is not used in training.
+    Each seed has 80 % of the configurations.
+    """
     env_id, more = task, dict(given)
     kwargs: dict[str, Any] = {"subsample": 0.8}
     if task.startswith("function "):
@@ -125,8 +135,7 @@ def scores(task: str, agent: str, given: Mapping[str, Any], seeds: Sequence[int]
         env_id = f"CharMini-{task.rpartition('/')[2]}-v0"
         more |= {"weights": "all"} if agent == "in-context" else {}
     runs = run(agent, env_id, seeds, budget=TEST_BUDGET, env_kwargs=kwargs, **more)
-    found = [regret.after(r)[:TEST_BUDGET] for r in runs]
-    curves = np.array([np.pad(c, (0, TEST_BUDGET - len(c)), mode="edge") for c in found])
+    curves = np.array([regret.at_evaluations(regret.after(r), TEST_BUDGET) for r in runs])
     return np.stack([curves.mean(axis=1), curves[:, -1]])
 
 
@@ -163,18 +172,14 @@ def adaptation(r: Reproduction) -> None:
 
 
 def rewarded(without: str) -> PolicyWeights:
-    """Train a linear policy on the inputs of `in-context`, without a part, by natural policy gradients on episodes."""
+    """Return a linear policy on the inputs of `in-context`, trained without a part by natural policy gradients."""
     families = [f for part, some in in_context.TRAINING_PARTS.items() if part != without for f in some]
-    left_out, rng = in_context.words_of(without), np.random.default_rng(0)
+    left_out = in_context.words_of(without)
     kept = [p for p in pools.pools(families) if not left_out & {*p.held_out}]
     how = Draws((0.3, 1.0), functions=0.0 if without == "functions" else 0.25, mixed=0.5, sources=(0.0, 0.0))
     tasks = SampledTasks(policy.ENVS, kept, policy.CANDIDATES, policy.EVALUATIONS, how, policy.COPIES)
-    envs, w = for_training(tasks, policy.CANDIDATES, in_context.INPUTS), []
-    w.append(np.eye(candidate_set.width(in_context.INPUTS))[-1] * policy.SKIP)
-    observation, _ = envs.reset(seed=0)
-    for update in range(UPDATES):
-        gradients, advantages, observation = policy.play(w[-1], envs, observation, rng)
-        w.append(w[-1] + policy.natural_step(gradients, advantages, policy.DIVERGENCE * (1.0 - update / UPDATES)))
+    envs = for_training(tasks, policy.CANDIDATES, in_context.INPUTS)
+    w = [*policy.iterates(candidate_set.width(in_context.INPUTS), envs, UPDATES, 0)]
     words = frozenset(word for p in kept for word in p.held_out)
     member = {"skip.weight": np.asarray(np.mean(w[UPDATES // 2 :], axis=0), np.float32)[None]}
     return PolicyWeights(f"without {without}", words, in_context.INPUTS, policy.CANDIDATES, 0, (member,))
@@ -206,7 +211,7 @@ def designs(r: Reproduction) -> None:
 
 
 def summary(found: Mapping[tuple[str, str, str, str], Floats]) -> list[dict[str, str]]:
-    """Return rows of mean regrets by family and over task groups, and of differences with intervals.
+    """Return rows of mean regrets by family and over task groups, and of differences, which are gains if positive.
 
     `found` has (2, seeds) mean and final regrets by level, family, task and method; only the means are used.
     Differences have intervals on the fixed tasks and across task groups.

@@ -7,7 +7,7 @@ import argparse
 import functools
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -90,7 +90,10 @@ def prior(family: str) -> SourceNetworks:
 
 
 def imitation(x: Floats, model: SourceGP) -> Floats:
-    """Return (UNITS, d + 2) weights of a network fitted to a model's predictions on (n, d) features and crossovers."""
+    """Return a network fitted to a model's predictions on (n, d) features and crossovers of them.
+
+    The columns of its (UNITS, d + 2) weights are those of the inputs, the bias and the output, as in `SourceNetworks`.
+    """
     rng = np.random.default_rng(0)
     one, other = x[rng.integers(len(x), size=(2, CROSSED))]
     points = np.concatenate([x, np.where(rng.random(one.shape) < 0.5, one, other)])
@@ -122,8 +125,7 @@ def fit(weights: learned.LearnedNumbers, seed: int, steps: int, log: list[dict[s
         for e in (tasks, SampledTasks(LOOKS, stop, CANDIDATES, EVALUATIONS, as_used))
     )
     random = f"{regret(None, looks)[0]:.4f}"
-    w, found, best = np.zeros(candidate_set.width(FEATURES)), [], []
-    w[-1], rng = SKIP, np.random.default_rng(seed)
+    found, best = [], []
     begun, updates = time.process_time(), -(-steps // (ENVS * EVALUATIONS))
 
     def look(mean: Floats) -> tuple[float, float]:
@@ -131,8 +133,7 @@ def fit(weights: learned.LearnedNumbers, seed: int, steps: int, log: list[dict[s
         best.append((score[0] + 0.5 * score[1], mean))
         return score
 
-    observation, _ = envs.reset(seed=seed)
-    for update in range(updates + 1):
+    for update, w in enumerate(iterates(candidate_set.width(FEATURES), envs, updates, seed)):
         found.append(w)
         if update % EVERY == 0 or update == updates:
             anytime, final = look(np.mean(found[update // 2 :], axis=0))
@@ -140,9 +141,6 @@ def fit(weights: learned.LearnedNumbers, seed: int, steps: int, log: list[dict[s
             record |= {"anytime": f"{anytime:.4f}", "final": f"{final:.4f}", "random": random}
             log.append(record | {"cpu_seconds": f"{time.process_time() - begun:.1f}"})
             print(*log[-1].values(), flush=True)
-        if update < updates:
-            gradients, advantages, observation = play(w, envs, observation, rng)
-            w = w + natural_step(gradients, advantages, DIVERGENCE * (1 - update / updates))
     trained = min(best, key=lambda pair: pair[0])[1]
     for factor in FACTORS[1:]:
         look(factor * trained)
@@ -153,8 +151,18 @@ def fit(weights: learned.LearnedNumbers, seed: int, steps: int, log: list[dict[s
     )
 
 
+def iterates(width: int, envs: Any, updates: int, seed: int) -> Iterator[Floats]:
+    """Yield the (width,) weights before the first and after each update, which plays an episode in each of `envs`."""
+    w, rng, (observation, _) = np.eye(width)[-1] * SKIP, np.random.default_rng(seed), envs.reset(seed=seed)
+    yield w
+    for update in range(updates):
+        gradients, advantages, observation = play(w, envs, observation, rng)
+        w = w + natural_step(gradients, advantages, DIVERGENCE * (1 - update / updates))
+        yield w
+
+
 def probabilities(w: Floats, observation: dict[str, Any]) -> Floats:
-    """Return the (E, n) probabilities of candidates: proportional to exp(w' columns), and 0 for evaluated ones."""
+    """Return the (E, n) probabilities of candidates: proportional to exp(w' columns), 0 if evaluated or padding."""
     scores = np.where(observation["mask"] > 0.5, observation["candidates"] @ w, -np.inf)
     p = np.exp(scores - scores.max(axis=1, keepdims=True))
     return np.asarray(p / p.sum(axis=1, keepdims=True))
@@ -195,7 +203,7 @@ def natural_step(gradients: Floats, advantages: Floats, divergence: float) -> Fl
 
 
 def regret(w: Floats | None, envs: Any) -> tuple[float, float]:
-    """Return the mean and final normalised regret of weights (None: random search), on the same episodes each time."""
+    """Return the mean and final normalised regret of weights (None: random search) over the same episodes each time."""
     rng, (observation, _) = np.random.default_rng(0), envs.reset(seed=0)
     gained, lost = np.zeros(envs.num_envs), []
     w = np.zeros(observation["candidates"].shape[2]) if w is None else w

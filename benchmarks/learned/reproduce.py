@@ -1,5 +1,6 @@
 """`hpo-envs reproduce learned`: learned optimizers and their rivals on tables that were not used in training."""
 
+import itertools
 from collections.abc import Mapping
 from typing import Any
 
@@ -58,20 +59,20 @@ PAIRS = (
     *(("policy", other) for other in ("ridge", "bo-spread")),
     ("policy, transfer", "learned"),
 )
-"""Pairs of methods to compare."""
+"""Pairs of methods that are compared: the regret of the first minus that of the second."""
 
 
 def overall(found: Mapping[tuple[str, str], Floats]) -> list[dict[str, str]]:
-    """Return mean differences of the `PAIRS` found, by family and overall, with intervals as in `docs/statistics.md`.
+    """Return mean differences of `PAIRS`, overall and by family, with intervals as in `docs/statistics.md`.
 
-    `found` has the (2, seeds) regrets by id and method.
+    `found` has the (2, seeds) mean and final regrets by id and method. A difference is over the ids with both methods;
+    there is no row without such an id.
     """
     every, records = list(dict.fromkeys(i for i, _ in found)), []
     groups = {"all": every, **{f: [i for i in every if i.startswith(f)] for f in tasks.FAMILIES}}
-    for (group, ids), (a, b) in ((g, p) for g in groups.items() for p in PAIRS):
-        if not ids or (ids[0], a) not in found or (ids[0], b) not in found:
-            continue
-        for k, score in enumerate(("anytime", "final")):
+    for (group, some), (a, b) in itertools.product(groups.items(), PAIRS):
+        ids = [i for i in some if {(i, a), (i, b)} <= found.keys()]
+        for k, score in enumerate(("anytime", "final") if ids else ()):
             apart = np.array([found[i, a][k] - found[i, b][k] for i in ids])
             here, there = intervals.fixed_tasks(apart), intervals.across_tasks(apart, groups_of(ids))
             record = {"tables": group, "method": a, "minus": b, "score": score, "difference": f"{here.mean:.4f}"}
@@ -99,12 +100,12 @@ def _run(name: str, methods: Mapping[str, tuple[str, dict[str, Any]]], trials: i
 
 
 def every_id() -> list[str]:
-    """Return the ids of both `tasks.FAMILIES` without degenerate ones."""
+    """Return the ids of both `tasks.FAMILIES`, without degenerate ones."""
     return [i for f in tasks.FAMILIES for i in tasks.ids(f)]
 
 
 def show(name: str, found: Mapping[tuple[str, str], Floats], r: Reproduction) -> None:
-    """Write and print the (2, seeds) scores of (id, method), and the differences of `PAIRS`."""
+    """Write and print the (2, seeds) mean and final regrets by id and method, and the differences of `PAIRS`."""
     rows = [
         {"id": i, "method": m, "anytime": f"{s[0].mean():.4f}", "final": f"{s[1].mean():.4f}", "seeds": s.shape[1]}
         for (i, m), s in found.items()
@@ -130,4 +131,4 @@ PARTS: common.Parts = {
 }
 
 QUICK = 2
-"""Number of replications with `--quick`."""
+"""Trials of `--quick`."""

@@ -85,7 +85,9 @@ def evolve(
     seed: int,
     log: Callable[[int, float, float], None] = lambda *_: None,
 ) -> Floats:
-    """Return the mean of late iterates with the best validation score, or the last one, (len(START),) hyperparameters.
+    """Return (len(START),) hyperparameters: the best mean of late iterates on the validation tables, else the last.
+
+    The mean at a generation is that of the second half of the iterates by then, or `START` at generation 0.
 
     Args:
         seen: Tasks for training.
@@ -143,7 +145,7 @@ class Group:
 
 
 def groups() -> list[Group]:
-    """Return the groups: CharHPO, for use in translation; and, for each half of its languages, all tables of others."""
+    """Return the groups: CharHPO, for use in translation; and, for each half of its languages, tables without these."""
     languages = sorted(set(transfer.distributions()["CharHPO"].held_out.values()))
     halves = (languages[::2], languages[1::2])
     without = (Group(f"without {' '.join(h)}", tasks.FAMILIES, tuple(map(canonical, h))) for h in halves)

@@ -158,3 +158,6 @@ def test_differences_are_over_tables_and_over_groups_of_them() -> None:
     assert (first["method"], first["minus"], first["better on"]) == ("learned", "untrained", "2/4")
     assert float(first["difference"]) == pytest.approx(0.1)
     assert float(first["over groups"]) == pytest.approx(0.1 / 3, abs=1e-3)
+    del found[others[0], "learned"]  # a study that is not complete
+    first = reproduce.overall(found)[0]
+    assert (first["better on"], float(first["difference"])) == ("1/3", pytest.approx(0.5 / 3, abs=1e-4))
