@@ -47,7 +47,7 @@ def scalar(value: Any) -> Any:
     """Convert a number of another library to a Python number; return anything else unchanged.
 
     Decimals and fractions become floats; a NumPy number, or an array or tensor of one element, is converted by `item`.
-    Masked values are no numbers, nor are fractions beyond all floats.
+    Masked values, and fractions beyond the range of floats, are returned unchanged.
     """
     if isinstance(value, (Decimal, Fraction)):
         with contextlib.suppress(OverflowError, ValueError):  # of sNaN

@@ -44,7 +44,7 @@ def mix_many(keys: Keys, counters: npt.ArrayLike) -> Keys:
 
 
 def sequence(seed: Keys, n: int) -> Keys:
-    """(n,) the first outputs of the SplitMix64 generator for a seed of shape () or (1,)."""
+    """(n,) first outputs of the SplitMix64 generator for a seed of shape () or (1,)."""
     return _finalise(seed + np.arange(1, n + 1, dtype=np.uint64) * _GAMMAS, 1)
 
 

@@ -233,7 +233,7 @@ class Factor:
         self._matrix = (matrix + large) - large
 
     def times(self, a: Floats, bound: float) -> Floats:
-        """(m, k) the product of the matrix and (n, k) numbers up to `bound` in magnitude, rounded relative to it."""
+        """(m, k) product of the matrix and (n, k) numbers up to `bound` in magnitude, rounded relative to it."""
         parts = np.empty((2, *a.shape))
         high, low = parts
         large = bound * 2.0 ** (53 - self._bits)

@@ -25,9 +25,6 @@ from hpo_envs.tables.checks import one_of, shown
 from hpo_envs.tables.files.folder import CorruptFile, data_folder
 from hpo_envs.tables.table import Table
 
-OURS = "this project"
-"""The owner of tables that this project measured."""
-
 
 class TableNotInstalled(FileNotFoundError):
     """The upstream files of a table that does not ship have not been fetched."""

@@ -34,7 +34,7 @@ LOST = (FAILED, DIVERGED)
 
 
 def numbers(values: Any) -> npt.NDArray[np.float64]:
-    """Convert numbers to float64; return NaN for all else: masked, complex, Booleans, times, strings, ragged lists."""
+    """Convert numbers to float64; return a NaN of shape () for masked, complex, Boolean, time, text, ragged ones."""
     try:
         array = np.asarray(values)
         others = array.dtype.kind == "O" and any(isinstance(v, (str, bytes, bool, np.bool_)) for v in array.flat)
@@ -346,7 +346,7 @@ class Table:
         return _index_of(self, config)
 
     def config(self, row: int) -> dict[str, Any]:
-        """Natural hyperparameter values of a row; those of inactive ones are fillers."""
+        """Return the natural values of a row's hyperparameters; an inactive one has that of the stored number 0."""
         return {h.name: h.natural(v) for h, v in zip(self.space, self.configs[row], strict=True)}
 
     def graph(self, row: int) -> Any:
@@ -494,7 +494,7 @@ def _unique(keys: tuple[str, ...]) -> bool:
 
 
 def _digest(t: Table) -> str:
-    """SHA-256 of all fields but `source_index` and, except its kind, `provenance`; independent of NumPy's version."""
+    """Return the SHA-256 of all fields except `source_index`, of `provenance` only the kind; the same in any NumPy."""
     head: Mapping[str, Any] = {
         "name": t.name, "kind": t.provenance.kind, "keys": [],
         "space": [{k: v for k, v in vars(h).items() if v or k != "complement"} for h in t.space],

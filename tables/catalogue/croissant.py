@@ -28,7 +28,7 @@ CONTEXT = {name: f"cr:{name}" for name in _TERMS.split()} | {
 """The `@context` of the specification."""
 
 LICENCES = ("MIT", "BSD-2-Clause", "Apache-2.0", "CC-BY-4.0")
-"""SPDX names; the authors of CharHPO state none, see docs/datasheet.md."""
+"""SPDX names of the tables' licences; the authors of CharHPO state none, see docs/datasheet.md."""
 
 
 def packs() -> list[Path]:

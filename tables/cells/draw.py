@@ -22,10 +22,6 @@ _SIGNS = {
     "activation_sigm": "sigm", "activation_leaky_relu": "LReLU",
 }  # fmt: skip
 
-
-LANE = 0.5
-"""Width of a lane, relative to that of a node."""
-
 Place = str | tuple[str, int]
 """A node, or (node, layer) for the lane in which its outgoing edges pass a layer."""
 
@@ -47,7 +43,7 @@ def layout(cell: Cell | Sketch) -> dict[Place, tuple[float, float]]:
             inputs = [n[0]] if isinstance(n, tuple) else list(g.predecessors(n))
             below: list[Place] = [k if depth[k] == level - 1 else (k, level - 1) for k in inputs]
             wish[n] = float(np.mean([at[k][0] for k in below])) if below else 0.0
-        widths = {n: LANE if isinstance(n, tuple) else 1.0 for n in sorted(places, key=lambda n: wish[n])}
+        widths = {n: 0.5 if isinstance(n, tuple) else 1.0 for n in sorted(places, key=lambda n: wish[n])}
         left = -float(np.sum(list(widths.values()))) / 2
         for n, width in widths.items():
             at[n] = (left + width / 2, float(level))

@@ -27,9 +27,6 @@ BUCKETS = 512
 SIZE = 50
 """Number of features; the paper uses embeddings of 10 and 50 dimensions."""
 
-SMALL = 10
-"""Number of leading features that can be used alone."""
-
 DECIMALS = 6
 """Number of decimals to which features are rounded, so that all machines agree."""
 
@@ -86,7 +83,7 @@ def _basis() -> tuple[Floats, Floats, Floats, Floats]:
 
 
 def embed(cells: Sequence[Cell]) -> Floats:
-    """(cells, SIZE) features in [0, 1]; the first SMALL columns are the 10-dimensional embedding."""
+    """(cells, SIZE) features in [0, 1]; the first 10 columns are the 10-dimensional embedding."""
     mean, components, low, high = _basis()
     scores = exact.product(counts(cells) - mean, components)
     return np.asarray(np.round(np.clip((scores - low) / (high - low), 0.0, 1.0), DECIMALS) + 0.0, dtype=np.float64)

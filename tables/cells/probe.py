@@ -40,9 +40,6 @@ CAP = 1e6
 FLOOR = 1e-6
 """Number added before logarithms of magnitudes, and smallest divisor."""
 
-PROBE_DECIMALS = 4
-"""Number of decimals to which features are rounded, so that all machines agree."""
-
 _PER_SCALE = ("mean_magnitude", "spread", "mean", "largest", "rank", *(f"memory_{lag}" for lag in LAGS))
 
 PROBE_NAMES = tuple(f"{name}@{scale:g}" for scale in SCALES for name in _PER_SCALE)
@@ -95,4 +92,4 @@ def _run(cell: Cell, weights: LinearWeights) -> list[float]:
     magnitude, deviation, top, *memory = exact.log10(FLOOR + sizes)
     rank = -(share * exact.log(share + 1e-12)).sum(axis=-1)
     rows = (magnitude, deviation, np.clip(mean.mean(axis=(1, 2)), -10.0, 10.0), top, rank, *memory)
-    return np.round(np.stack(rows).T, PROBE_DECIMALS).ravel().tolist()
+    return np.round(np.stack(rows).T, 4).ravel().tolist()  # so that all machines agree

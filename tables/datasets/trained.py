@@ -21,9 +21,6 @@ UNIT = 1e-6
 TICK = 1e-4
 """Unit of stored times in seconds."""
 
-_MOST = 2000.0
-"""Largest stored loss in nats; larger ones are clipped."""
-
 TrainingArrays = Mapping[str, npt.NDArray[Any]]
 """Arrays by name; their first dimensions are `Packing.axes`, further ones:
 
@@ -97,8 +94,8 @@ class Packing:
         return {**arrays, "machines": np.array(machines)}
 
     def measured(self, record: Mapping[str, Any]) -> tuple[Floats, Floats]:
-        """(epochs, counts) and (epochs, losses) of a record; losses are in nats and clipped as stored."""
-        return self._columns(record, self.counts), np.minimum(self._columns(record, self.losses), _MOST)
+        """(epochs, counts) and (epochs, losses) of a record; losses are in nats, at most 2,000, as stored."""
+        return self._columns(record, self.counts), np.minimum(self._columns(record, self.losses), 2000.0)
 
     def _columns(self, record: Mapping[str, Any], names: tuple[str, ...]) -> Floats:
         values = np.array(record["epochs"], np.float64).reshape(-1, len(self.fields))
@@ -152,7 +149,7 @@ def table(
     name: str, keys: tuple[str, ...], metrics: tuple[Metric, ...], measured: Floats, arrays: TrainingArrays,
     costs: Floats, provenance: Provenance, levels: tuple[float, ...] = (), level_unit: str = "epochs", **axes: Any,
 ) -> Table:  # fmt: skip
-    """Make a table of trainings; by default, its levels are the epochs 1, 2, ..., and `axes` are fields of a `Table`.
+    """Make a table of trainings, whose levels are by default the epochs 1, 2, ...; `axes` are more fields of a `Table`.
 
     One metric is named `parameters`; `measured` are the (rows, seeds, epochs, other metrics) values in the order of the
     metrics, arbitrary where nothing was trained. `arrays` has (rows, seeds) `epochs`, `status` and `parameters`, and
@@ -180,7 +177,7 @@ def by_epoch(costs: Sequence[float], epochs: int) -> Floats:
 def provenance(
     dataset: str, commit: str, arrays: TrainingArrays, used: Any, licence: str = "MIT", more: str = ""
 ) -> Provenance:
-    """Return the provenance of this project's measurements, by training code of a commit.
+    """Return the provenance of measurements of this project with the training code of a commit.
 
     It names the machines at the indices `used` (any shape) in `machines` of the arrays, with a remark on them (`more`).
     """

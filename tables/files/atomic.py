@@ -18,9 +18,6 @@ import numpy.typing as npt
 
 from hpo_envs.tables.checks import naming
 
-LEFTOVER_AGE = 86400.0
-"""Age in seconds from which an unfinished file of another machine counts as abandoned."""
-
 
 def write(path: Path | str, content: bytes | str) -> None:
     """Write a file atomically: a temporary file is written, flushed to the disk and renamed.
@@ -158,7 +155,7 @@ def sweep(folder: Path) -> None:
             continue
         with contextlib.suppress(OSError):
             mine = match[2] == machine()
-            if not alive(int(match[1])) if mine else time.time() - entry.stat().st_mtime >= LEFTOVER_AGE:
+            if not alive(int(match[1])) if mine else time.time() - entry.stat().st_mtime >= 86400.0:
                 os.unlink(entry.path)
 
 

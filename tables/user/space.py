@@ -13,9 +13,6 @@ from hpo_envs.tables import exact
 from hpo_envs.tables.checks import extra_module, one_of, scalar, shown, unshared
 from hpo_envs.tables.table import Floats, Hyperparameter, active, is_number
 
-LOG = 100.0
-"""Smallest ratio of largest to smallest value at which listed positive numbers get a logarithmic scale."""
-
 MOST_STEPS = 1_000_000
 """Largest number of steps of a range."""
 
@@ -25,14 +22,8 @@ WORDS = ("log", "int", "float")
 KEYS = ("low", "high", "log", "step", "kind", "choices", "values", "if")
 """Keys of a hyperparameter given as a mapping."""
 
-FINE = 64
-"""Largest number of integers in a range for which agents get a list of values."""
-
 POSITION = frozenset({"values", "categorical", "parent", "when", "others"})
 """Fields of an axis that concern coordinates; the others concern natural values."""
-
-TRIES = 8
-"""Number of quasi-random points drawn per candidate, as many may be equal; the total is a power of two."""
 
 
 def space_of(given: Any) -> tuple[Hyperparameter, ...]:
@@ -157,7 +148,10 @@ def _range(name: str, given: Mapping[str, Any]) -> Hyperparameter:
 
 
 def _listed(name: str, values: list[Any], ordered: bool | None = None) -> Hyperparameter:
-    """A hyperparameter with listed values; several numbers are ordered unless `ordered` is False."""
+    """A hyperparameter with listed values; several numbers are ordered unless `ordered` is False.
+
+    They are logarithmic if all are positive and the largest is at least 100 times the smallest.
+    """
     values = [*map(scalar, values)]
     for v in (v for v in values if hasattr(v, "shape")):
         raise ValueError(f"choices of {name} must be values, got {type(v).__name__} of shape {tuple(v.shape)}")
@@ -172,7 +166,7 @@ def _listed(name: str, values: list[Any], ordered: bool | None = None) -> Hyperp
         raise ValueError(f"values of {name} must be numbers, got {shown(values)} (choices have no order)")
     if numbers and ordered is not False and len(values) > 1:
         grid = tuple(sorted(values))
-        log = grid[0] > 0 and grid[-1] >= LOG * grid[0]
+        log = grid[0] > 0 and grid[-1] >= 100.0 * grid[0]
         kind: Any = "int" if all(isinstance(v, int) for v in grid) else "float"
         return Hyperparameter(name, kind, float(grid[0]), float(grid[-1]), log, grid)
     return Hyperparameter(name, "categorical", 0.0, float(len(values) - 1), False, tuple(values))
@@ -312,7 +306,7 @@ class Points:
         from scipy.stats import qmc
 
         engine = qmc.Sobol(len(self.space), scramble=True, rng=np.random.default_rng(seed))
-        points = engine.random_base2((TRIES * count - 1).bit_length())
+        points = engine.random_base2((8 * count - 1).bit_length())  # many may be equal
         raw = self.raw(points[: 2 * count])
         if len(np.unique(raw, axis=0)) < count:
             raw = self.raw(points)
@@ -323,7 +317,7 @@ class Points:
 def axes_of(space: tuple[Hyperparameter, ...]) -> tuple[dict[str, Any], ...]:
     """Fields of an agent's `Axis` for each hyperparameter of a space: coordinates and natural values.
 
-    Ranges of more than `FINE` integers are treated as real.
+    A range of at most 64 integers is a list of values; one of more is treated as real.
     """
     at, axes = {h.name: j for j, h in enumerate(space)}, []
     for h in space:
@@ -333,7 +327,7 @@ def axes_of(space: tuple[Hyperparameter, ...]) -> tuple[dict[str, Any], ...]:
         elif h.values:
             listed = np.array(h.values, np.float64)
         else:
-            listed = np.arange(h.low, h.high + 1.0) if _size(h) <= FINE else np.empty(0)
+            listed = np.arange(h.low, h.high + 1.0) if _size(h) <= 64 else np.empty(0)
         axis: dict[str, Any] = {"values": tuple(unit_of(h, listed).tolist()), "categorical": h.kind == "categorical"}
         axis |= {"name": h.name, "choices": tuple(map(_plain, h.values)), "log": h.log}
         axis |= {"low": float(h.low), "high": float(h.high), "whole": h.kind == "int"}

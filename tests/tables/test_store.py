@@ -25,7 +25,7 @@ def test_who_measured_table() -> None:
     }
     assert {name: store.owner(name) for name in owners} == owners
     assert [store.synthetic(n) for n in list(owners)[:4]] == [False, False, True, False]
-    assert [store.owner(n) == store.OURS for n in list(owners)[:4]] == [True, False, False, False]
+    assert [store.owner(n) == "this project" for n in list(owners)[:4]] == [True, False, False, False]
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,7 @@ class TextTrainer:
             return dict.fromkeys(_SHOWN, math.nan)
         last = said["epochs"][-1]
         counts = np.array([last[name] for name in build.COUNTS], np.float64)
-        shown = {**last, "score": build.scores(counts, counts)[0], "parameters": said["parameters"]}
+        shown = {**last, "score": build.scores(counts)[0], "parameters": said["parameters"]}
         return {name: float(shown[name]) for name in _SHOWN}
 
 

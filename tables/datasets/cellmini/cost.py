@@ -19,8 +19,8 @@ def work(cell: Cell) -> tuple[float, float, float, float, float]:
     """Return the terms of the cost of an epoch of a canonical cell with its evaluation: counts of inputs of nodes.
 
     Returns:
-        1 (constant cost); the inputs of linear and of other nodes that do not depend on a hidden state, which are
-        computed for a whole sequence at once; and both counts for nodes that are computed character by character.
+        1 (constant cost); the numbers of inputs of linear and of other nodes that depend on no hidden state, which are
+        computed for a whole sequence at once; and both numbers for nodes that are computed character by character.
     """
     at_once, counts = {0}, [0, 0, 0, 0]
     for j, (op, sources) in enumerate(cell.nodes):

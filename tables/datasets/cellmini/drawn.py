@@ -18,13 +18,10 @@ from hpo_envs.tables.table import Floats
 
 FILE = Path(__file__).with_name("cells.npz")
 
-SEED = 2020
-"""Seed of the draw."""
-
 
 def draw(count: int = DRAWN) -> list[str]:
     """Draw `count` distinct cells and return their canonical keys."""
-    rng = np.random.default_rng(SEED)
+    rng = np.random.default_rng(2020)
     keys: dict[str, None] = {}
     while len(keys) < count:
         keys[cells.key(cells.generate(rng))] = None
@@ -38,7 +35,7 @@ def drawn() -> tuple[cells.Cell, ...]:
 
 
 def features() -> Floats:
-    """(300, 50) the features of the cells in [0, 1], see `cells.embed`."""
+    """(300, 50) features of the cells in [0, 1], see `cells.embed`."""
     return packs.unscaled(_stored()["features"], DECIMALS)
 
 

@@ -31,7 +31,7 @@ def symbols() -> str:
 
 @functools.cache
 def split(name: str) -> Ints:
-    """(characters,) positions in `symbols` of a part: `train`, `development` or `test`."""
+    """(characters,) positions in `symbols` of the characters of a part: `train`, `development` or `test`."""
     code = {symbol: i for i, symbol in enumerate(symbols())}
     ends = np.cumsum([0, *SPLITS.values()])
     at = [*SPLITS].index(name)

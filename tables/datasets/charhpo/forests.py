@@ -16,10 +16,8 @@ from hpo_envs.tables import Ints
 
 BitWords = npt.NDArray[np.uint32]
 
-DEPTH = 5
-"""Depth of every tree: 31 splits and 32 leaves, in heap order."""
-
-SPLITS = 2**DEPTH - 1
+SPLITS = 31
+"""Splits of every tree, in heap order: its depth is 5, and it has 32 leaves."""
 
 _ALL, _ONE = np.uint32(0xFFFFFFFF), np.array(1, np.uint32)
 _JOINED = 512

@@ -16,13 +16,13 @@ IF_WARMUP = ("scheduler", ("warmupinvsqrt",))
 
 
 def number(name: str, low: float, high: float, text: str, condition: Any = None, log: bool = False) -> Hyperparameter:
-    """A float hyperparameter with a continuous range."""
+    """Return a float hyperparameter with a continuous range."""
     return Hyperparameter(name, "float", low, high, log, (), condition, text)
 
 
-def grid(name: str, values: tuple[int, ...], text: str, condition: Any = None) -> Hyperparameter:
-    """An int hyperparameter with a list of ascending values."""
-    return Hyperparameter(name, "int", values[0], values[-1], False, values, condition, text)
+def grid(name: str, values: tuple[int, ...], text: str, condition: Any = None, log: bool = False) -> Hyperparameter:
+    """Return an int hyperparameter with a list of ascending values."""
+    return Hyperparameter(name, "int", values[0], values[-1], log, values, condition, text)
 
 
 def space(architecture: str) -> tuple[Hyperparameter, ...]:

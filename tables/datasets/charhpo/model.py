@@ -1,11 +1,11 @@
 """Surrogate of the character transduction sweeps: accuracy, runtime and noise of any configuration of 24 tasks.
 
-Accuracy is modelled by rank: boosted trees (one forest an architecture, trained on its twelve tasks together) predict
-the normal score of a run's accuracy within its sweep. For each task, a curve maps predictions to the mean score of its
-runs, another to their standard deviation, which seeded noise reproduces; the task's quantile function maps the score to
-an accuracy. Thus the fraction of failed runs, the predictability of a sweep and its top, the density near the top and
-the spread of a task are close to the measured ones. A second forest predicts the logarithm of the runtime from the
-configuration, the task and the accuracy's score: a failed run is a short one.
+Accuracy is modelled by rank: the boosted trees of an architecture, trained on its twelve tasks together, predict the
+normal score of a run's accuracy within its sweep. For each task, one curve maps predictions to the mean score of its
+runs, and another to their standard deviation, with which seeded noise is drawn; the task's quantile function maps the
+score to an accuracy. The fraction of failed runs, the predictability and spread of a sweep, its best accuracies and
+their density are therefore close to the measured ones. A second forest predicts the logarithm of the runtime from the
+configuration, the task and the score of the accuracy, because failed runs are short.
 
 Inputs, splits and leaves are integers (`hpo_envs.tables.datasets.charhpo.forests`): a configuration has the same result
 alone and in a batch of a million. `python -m hpo_envs.tables.datasets.charhpo.fit` of commit 2e1389c7 fits the
@@ -134,7 +134,7 @@ class Surrogate:
 
 @functools.cache
 def scaling(arch: int) -> tuple[npt.NDArray[np.intp], Floats, Floats, Floats, Floats]:
-    """Columns of the 15 numbers, their lows, highs and spans (of logarithms if `log`), and their largest inputs.
+    """Columns of the 15 numbers, their lows, highs and spans (of logarithms if `log`; inf for 0), and largest inputs.
 
     The largest inputs are (schedulers, 15): `UNIT`, or 0 if the scheduler makes the hyperparameter inactive.
     """

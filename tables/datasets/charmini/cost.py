@@ -13,9 +13,6 @@ from hpo_envs.tables import exact
 from hpo_envs.tables.datasets.charmini import DRAWN, ENGLISH, TRAINED_ON, facts
 from hpo_envs.tables.datasets.charmini.space import configuration
 
-_PASSES = 3
-"""Cost of a training step in forward passes: one forward, and two for the backward pass."""
-
 COEFFICIENTS = {"lstm": (2.6e-4, 0.051, 0.165), "transformer": (1.33e-3, 0.0313, 0.0115)}
 """Seconds per unit of each term of `work`, by architecture, fitted to trainings on one core of a Xeon."""
 
@@ -34,7 +31,7 @@ def work(architecture: str, config: Mapping[str, Any], language: str = ENGLISH) 
     if architecture == "lstm":
         letter = 4 * width * (size + width // 2) + (encoder - 1) * 4 * width * (width + width // 2)
         phoneme = 4 * width * (size + width) + 3 * width**2 + (of.phonemes + 1) * width
-        words = _PASSES * TRAINED_ON + of.development + of.test
+        words = 3 * TRAINED_ON + of.development + of.test  # a backward pass costs two forward passes
         multiplied = 2e-9 * words * (of.word * letter + of.pronunciation * phoneme)
         return float(updates * (2 * encoder * 9 + 11)), multiplied, 1.0
     letter = encoder * (8 * size + 3 * width) + decoder * 2 * size

@@ -13,9 +13,6 @@ from hpo_envs.tables.datasets.charhpo.space import natural
 from hpo_envs.tables.datasets.charmini import ARCHITECTURES, DRAWN
 from hpo_envs.tables.table import Floats, Hyperparameter
 
-_KEY = 0x43686172
-"""Seed of the draws of the configurations."""
-
 
 @functools.cache
 def space(architecture: str) -> tuple[Hyperparameter, ...]:
@@ -43,7 +40,7 @@ def space(architecture: str) -> tuple[Hyperparameter, ...]:
 def drawn(architecture: str) -> Floats:
     """(128, 16) stored numbers of the configurations, in the order of training; inactive hyperparameters are 0."""
     searched = space(architecture)
-    key = draws.mix(_KEY, ARCHITECTURES.index(architecture))
+    key = draws.mix(0x43686172, ARCHITECTURES.index(architecture))
     cells = np.arange(DRAWN * len(searched)).reshape(DRAWN, -1)
     u = draws.uniform_many(draws.mix_many(np.array([[key]], np.uint64), cells))
     return deactivate(searched, np.column_stack([natural(h, x) for h, x in zip(searched, u.T, strict=True)]))

@@ -18,11 +18,8 @@ from hpo_envs.tables.datasets.cushlepor import build
 from hpo_envs.tables.datasets.cushlepor.text import Segment
 from hpo_envs.tables.table import Floats, Table
 
-LABSE = "sentence-transformers/LaBSE"
-"""Name of the model on the Hugging Face Hub."""
 
-
-def load(model: str = LABSE, *, local: bool = False) -> Any:
+def load(model: str = "sentence-transformers/LaBSE", *, local: bool = False) -> Any:
     """Load a sentence encoder by its name on the Hub or its folder; with `local`, only one that is on this machine.
 
     Raises:

@@ -106,7 +106,7 @@ _LINE = re.compile(r"log_stats_model_(\d+)_[^,]*\.json,([^,]+),[^,]+,[^,]+,([^,]
 
 
 def read_final(text: str) -> dict[int, tuple[float, float]]:
-    """(last-epoch test loss or NaN, parameters) of each id, from its first line with a loss, else its last."""
+    """(last-epoch test loss or NaN, parameters) by id: from its first line with both, else its last with parameters."""
     found: dict[int, tuple[float, float]] = {}
     for line in text.splitlines():
         if match := _LINE.match(line.partition("log name")[0]):

@@ -9,16 +9,15 @@ _TOKENS = {
 }  # fmt: skip
 """Name of a dense model -> numbers of training tokens, in billions."""
 
-MIXTURES = ("1in8", "1in89", "2in88", "3in8")
-"""Mixtures of experts, named by the experts that a token visits and the number of all experts."""
-
 GRIDS: dict[str, tuple[str, float]] = {
     **{f"{size}-{round(billions)}b": (size, billions) for size, each in _TOKENS.items() for billions in each},
     **{
-        f"moe-{model}-{round(billions)}b": (model, billions) for model in MIXTURES for billions in (2.0, 4.0, 8.0, 20.0)
+        f"moe-{model}-{round(billions)}b": (model, billions)
+        for model in ("1in8", "1in89", "2in88", "3in8")
+        for billions in (2.0, 4.0, 8.0, 20.0)
     },
 }
-"""Name in ids, with rounded billions -> model and billions of tokens."""
+"""Name in ids, with rounded billions -> model and billions of tokens; `1in8` visits one of eight experts per token."""
 
 TABLES = tuple(f"steplaw/{name}" for name in GRIDS)
 """Names of the tables."""

@@ -5,6 +5,7 @@ by `benchmarks.study.measure` on a task of `tasks`. Counts and seconds ship; tex
 """
 
 import functools
+from typing import Any
 
 import numpy as np
 
@@ -53,8 +54,8 @@ def packing(task: str, model: str) -> Packing:
     )  # fmt: skip
 
 
-def scores(counts: Floats, losses: Floats) -> Floats:
-    """(..., 2) scores on the validation and test set in per cent, from counts.
+def scores(counts: Floats, _losses: Any = None) -> Floats:
+    """(..., 2) scores on the validation and test set in per cent, from counts; there are no losses (`Suite.scores`).
 
     They are the harmonic mean of precision and recall (F1), which equals the accuracy if everything is predicted once.
     """
@@ -72,7 +73,7 @@ def shipped(name: str) -> Table:
     arrays, levels = packing(task, model).load(), module(model).LEVELS
     part = {key: value[0, 0] for key, value in arrays.items() if key != "machines"}
     counts, spent = part["counts"].astype(np.float64), part["times"] * TICK
-    score, costs, epochs = scores(counts, counts[..., :0]), spent[..., 0].cumsum(axis=2), levels[0] == 1.0
+    score, costs, epochs = scores(counts), spent[..., 0].cumsum(axis=2), levels[0] == 1.0
     seconds = costs if epochs else spent[..., 0]
     measured = [score[..., 0], counts[..., 0], seconds, spent[..., 1], score[..., 1], counts[..., 3]]
     return table(

@@ -15,9 +15,6 @@ from hpo_envs.tables.user.space import Points
 MODELS = ("joint", "crf", "neural", "tagger", "lstm", "transformer")
 """Names of the model classes, which are modules of `spaces`."""
 
-_KEY = 0x54657874
-"""Seed of the draws of the configurations."""
-
 
 def module(model: str) -> Any:
     """The module of a model class in `spaces`.
@@ -40,7 +37,7 @@ def drawn(model: str) -> Floats:
 
     Draws are uniform, on the scale of the hyperparameter; the values of a list are equally likely.
     """
-    key, shape = draws.mix(_KEY, MODELS.index(model)), (module(model).ROWS, len(space(model)))
+    key, shape = draws.mix(0x54657874, MODELS.index(model)), (module(model).ROWS, len(space(model)))
     u = draws.uniform_many(draws.mix_many(np.array([[key]], np.uint64), np.arange(np.prod(shape)).reshape(shape)))
     return Points(space(model)).raw(u)
 

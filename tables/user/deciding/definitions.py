@@ -21,9 +21,6 @@ from hpo_envs.tables.user.statement import Decisions, Statement
 FEW = 12
 """Largest number of different values that count as a grid."""
 
-HOLES = 5
-"""At most one line in this many may lack a number without explanation; such lines are left out."""
-
 
 def spanned(found: Decisions) -> Decisions:
     """Define the hyperparameters; leave out constant columns, and lines that lack a number without explanation.
@@ -112,7 +109,7 @@ def _without_holes(frame: Frame, name: str, column: Column) -> tuple[Column, str
         note = f"; `none` is one of the choices ({fill} makes it a number)"
         return column.with_none(), note, holes & ~column.none, ""
     empty = np.flatnonzero(holes)
-    if len(empty) * HOLES > len(holes):
+    if len(empty) * 5 > len(holes):  # a fifth of the lines may lack a number
         more = f" (and {len(empty) - 3} more)" if len(empty) > 3 else ""
         text = (
             f"{', '.join(map(frame.where, empty[:3]))}{more}, column {name}: must have a value: no choice in "

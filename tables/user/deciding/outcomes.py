@@ -101,7 +101,7 @@ def without_logs(found: Decisions) -> Decisions:
 
 
 def states(frame: Frame, stated: Statement) -> tuple[str, Codes] | None:
-    """The column of states and (lines,) statuses, `ok` for empty cells; None if there is no such column.
+    """Return the column of states and (lines,) statuses, `ok` for empty cells; None if no column is usable.
 
     Raises:
         ValueError: A word is not a state, in the tool's column or the one stated by the user.
@@ -180,7 +180,7 @@ def _ended(text: str) -> int:
 def paid(found: Decisions) -> Decisions:
     """Read the costs from the stated column, or from the tool's if all its cells are valid; there may be none.
 
-    A failed run without a cost gets the median of the failed runs, else of all runs.
+    A failed run without a cost gets the median cost of the failed runs, else of all runs, else 0.
 
     Raises:
         ValueError: Cells of the column stated by the user are not costs.

@@ -9,26 +9,11 @@ import pandas as pd
 
 from hpo_envs.tables.user.cells import Floats, Index
 
-CHANCE = 1e-6
-"""Largest probability of a coincidence at which the decision on a function of other columns may be certain."""
-
-LIKELY = 0.05
-"""Largest probability of a coincidence at which a column counts as a function of others at all."""
-
 DIGITS = 6
 """Number of significant digits from which whole numbers count as computed, not set."""
 
 EXACT = 5e-3
 """Largest relative difference between rounded numbers and their formula."""
-
-STRONG = 0.7
-"""Smallest rank correlation with another column at which numbers seem to be measured."""
-
-LARGE = 1e5
-"""Whole numbers are assumed to be counts of parameters, tokens or operations only if the largest reaches this."""
-
-NEARLY = 0.05
-"""Largest fraction of the variance of logarithms that a product of powers leaves unexplained."""
 
 GRID = 12
 """Largest number of different values that count as a grid; fewest lines of an incomplete grid."""
@@ -42,7 +27,7 @@ def functions(
 ) -> dict[str, tuple[str, bool]]:
     """Columns that others determine, that name the configurations, or that rank runs as the score does.
 
-    A column is a function of others if lines equal in these are equal in it, and this is no coincidence: few of
+    A column is a function of others if lines equal in these are equal in it, and this is no coincidence: at most 5 % of
     the permutations of its values are constant in the same groups of lines.
 
     Args:
@@ -52,8 +37,9 @@ def functions(
         counts: Measured whole numbers, of which other counts may be products.
 
     Returns:
-        Column -> the columns that determine it, in words, and whether it is computed: by a formula, as numbers of
-            `DIGITS` digits, or as the same choices under other names; if several determine each other, for the later.
+        Column -> the columns that determine it, in words, and whether it is computed: by a formula, or with less than
+            10^-6 such permutations as numbers of `DIGITS` digits or the same choices under other names. If several
+            determine each other, only the later one.
     """
     names = [n for n in frame if n not in counts and frame[n].nunique() > 1]
     if len(names) < 2 or len(scores) < 4:
@@ -70,7 +56,7 @@ def functions(
             parents, chance = _determined(plain, name, free)
             by = f"a function of {' and '.join(parents)}" if parents else ""
             same = len(parents) == 1 and parents[0] not in numbers and plain[parents[0]].max() == plain[name].max()
-            computed = chance < CHANCE and (_long(some[name]) if number else same)
+            computed = chance < 1e-6 and (_long(some[name]) if number else same)
         named = not number and len(names) > 2 and len({*plain[name]}) == len(some) > 5
         if not by and named and not some[free].duplicated().any():
             by = "another value for each configuration, as names have"
@@ -106,7 +92,7 @@ def dependent(frame: pd.DataFrame, numbers: Collection[str]) -> dict[str, tuple[
     if lines < 8:
         return {}
     ranked = frame[[c for c in frame if c in numbers]].rank().corr().abs().fillna(0)
-    least = max(STRONG, min(4.5 / math.sqrt(lines - 1), 0.97))  # chance explains 4.5 standard errors in 1 of 10^5
+    least = max(0.7, min(4.5 / math.sqrt(lines - 1), 0.97))  # chance explains 4.5 standard errors in 1 of 10^5
     found: dict[str, tuple[str, bool]] = {}
     partners: dict[str, tuple[str, bool]] = {}
     for _ in rare:
@@ -170,7 +156,7 @@ def _determined(codes: dict[str, Index], name: str, free: Sequence[str]) -> tupl
             continue  # such a column names the runs, whatever else it is
         same = math.fsum(_orders(target[first][size == each]) for each in np.unique(size))
         chance = math.exp(same - all_orders) * math.comb(len(free), len(some))
-        if chance < LIKELY:
+        if chance < 0.05:
             return some, chance
     return (), 1.0
 
@@ -202,8 +188,11 @@ def _formula(others: pd.DataFrame, y: Floats) -> str:
 
 
 def _powers(others: pd.DataFrame, y: pd.Series) -> str:
-    """Up to three columns, in words, whose product of powers approximates large whole numbers; empty if none do."""
-    if not (y >= 1).all() or (y % 1).any() or y.max() < LARGE:
+    """Up to three columns, in words, whose product of powers explains 95 % of the variance of the logarithm of numbers.
+
+    Empty if there are none, or if the numbers are not whole or all below 10^5, as counts of parameters are not.
+    """
+    if not (y >= 1).all() or (y % 1).any() or y.max() < 1e5:
         return ""
     free = {n: np.log(x) for n, x in others.items() if (x > 0).all() and x.nunique() > 1}
     log, terms = np.log(y), np.ones((1, len(y)))
@@ -213,7 +202,7 @@ def _powers(others: pd.DataFrame, y: pd.Series) -> str:
         rest = {n: float((log - np.vstack([terms, free[n]]).T @ fit).var()) for n, fit in fits.items()}
         used.append(best := min(rest, key=lambda n: rest[n]))
         terms = np.vstack([terms, free.pop(best)])
-        if rest[best] <= NEARLY * log.var():
+        if rest[best] <= 0.05 * log.var():
             return f"nearly a product of powers of {', '.join(used)}"
     return ""
 

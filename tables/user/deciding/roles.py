@@ -19,9 +19,6 @@ from hpo_envs.tables.user.statement import Decisions
 DATE = r"\d{4}-\d\d-\d\d([ T_]\d\d[:-].*)?|\d\d?[/.]\d\d?[/.]\d{4}.*"
 """Pattern of dates in cells."""
 
-GAPS = 0.1
-"""Largest fraction of runs with gaps at which these are errors; if more runs have gaps, lines are separate runs."""
-
 TAKE = "--hyperparameters"
 OUT = f"left out ({TAKE} takes it in)"
 
@@ -197,7 +194,7 @@ def _doubts(found: Decisions, columns: Sequence[str], run: str | None) -> Why:
 def _level(frame: Frame, runs: Sequence[str], chosen: Sequence[str], free: Sequence[str]) -> tuple[str, bool] | None:
     """The column of checkpoints if runs have several lines: by the name of the run, else by configuration.
 
-    Also returns whether runs have all checkpoints before their last; if more than `GAPS` of them do not, as with
+    Also returns whether runs have all checkpoints before their last; if more than a tenth of them do not, as with
     Hyperband, each line is a separate evaluation. None if there is no such column.
     """
     for column in (frame.one(frame.recipe.level), *(c for c in free if re.fullmatch(names.LEVELS, c.lower()))):
@@ -210,7 +207,7 @@ def _level(frame: Frame, runs: Sequence[str], chosen: Sequence[str], free: Seque
             continue
         place = pd.factorize(numbers(known[column]), sort=True)[0]
         seen = known.assign(place=place).groupby([*run], dropna=False, observed=True)["place"]
-        whole = float((seen.max() + 1 > seen.nunique()).mean()) <= GAPS
+        whole = float((seen.max() + 1 > seen.nunique()).mean()) <= 0.1
         if len(seen) <= len(known) * (0.67 if whole else 0.9):
             return column, whole
     return None

@@ -12,17 +12,11 @@ Kind = Literal["linear", "log", "decay"]
 EVEN = 0.1
 """Largest standard deviation of even steps, relative to their mean."""
 
-NATS = math.log(100.0)
-"""Smallest decisive difference of two log-likelihoods."""
-
 LADDERS = ({1, 2, 5}, {1, 3})
 """Significant digits of grids that repeat in each decade."""
 
 NARROW = 3.0
 """Factor within which numbers look alike on a linear and a logarithmic scale."""
-
-NEAR = 10.0
-"""Largest ratio of numbers at which the scale with evener steps is certain, if these vary less than their mean."""
 
 EVENLY = {"linear": "steps are even", "log": "ratios are even", "decay": "ratios of 1 - x are even"}
 UNIFORMLY = {"linear": "uniform", "log": "log-uniform", "decay": "log-uniform in 1 - x"}
@@ -47,7 +41,8 @@ def scale_of(values: Floats, whole: bool) -> DecidedScale:
 
     The steps of a grid are even on its scale. Random values have the larger likelihood under the uniform distribution
     between the smallest and the largest on their scale: with m the mean of log x, n log-uniform numbers in [a, b] have
-    the log-likelihood -n (log log(b / a) + m), uniform ones -n log(b - a).
+    the log-likelihood -n (log log(b / a) + m), uniform ones -n log(b - a). A likelihood ratio of 100 is certain; so are
+    the evener steps of few numbers within a factor of 10 if they vary less than their mean.
 
     Args:
         values: (n,) finite numbers, which may repeat.
@@ -84,7 +79,7 @@ def scale_of(values: Floats, whole: bool) -> DecidedScale:
     drawn = _drawn(values, decay, whole)
     if few and not drawn.certain:
         likely = min((k for k in steps if k != "decay"), key=lambda k: steps[k])
-        certain = min(steps.values()) < 1 and factor <= NEAR and grid[0] > 0 and not decay
+        certain = min(steps.values()) < 1 and factor <= 10 and grid[0] > 0 and not decay
         return DecidedScale(likely, "the evener steps", certain)
     return drawn
 
@@ -118,4 +113,4 @@ def _drawn(values: Floats, decay: bool, whole: bool) -> DecidedScale:
     if "decay" not in (first, *others[:1]) and grid[-1] < NARROW * grid[0]:
         return DecidedScale("linear", f"within a factor of {NARROW:g}")
     zero = grid[0] == 0 and np.log(grid[grid > 0]).std() > 1.5
-    return DecidedScale(first, f"{UNIFORMLY[first]} is the likeliest", ahead >= NATS and not zero)
+    return DecidedScale(first, f"{UNIFORMLY[first]} is the likeliest", ahead >= math.log(100.0) and not zero)

@@ -7,9 +7,6 @@ from typing import Any, NamedTuple
 
 from hpo_envs.tables.user.frame import Decision
 
-DEPTH = 20
-"""Deepest level of nesting that becomes columns."""
-
 TABLES = 50
 """Largest number of tables that are compared, each with each, for a key that joins them."""
 
@@ -218,10 +215,10 @@ def parse(source: str, content: bytes) -> Any:
 
 
 def flat(value: Any, prefix: str = "") -> RunDocument:
-    """Flatten a run's nested mappings to names with dots; lists and levels below `DEPTH` stay single values."""
+    """Flatten a run's nested mappings to names with dots; lists and levels below the 20th stay single values."""
     if isinstance(value, Mapping) and [*value] == ["__enum__"]:
         value = value["__enum__"]
-    if not isinstance(value, Mapping) or prefix.count(".") > DEPTH:
+    if not isinstance(value, Mapping) or prefix.count(".") > 20:
         return {prefix or "value": value}
     made: RunDocument = {}
     for key, inner in value.items():

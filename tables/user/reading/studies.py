@@ -17,9 +17,6 @@ from hpo_envs.tables.table import Hyperparameter
 from hpo_envs.tables.user.frame import Frame, of_frame
 from hpo_envs.tables.user.space import space_of
 
-LISTED = 12
-"""Largest number of values that are listed instead of given as a range."""
-
 OTHER = "SELECT name FROM sqlite_master WHERE NOT (sql LIKE 'CREATE TABLE %' OR sql LIKE 'CREATE %INDEX %')"
 """Query for views, triggers and virtual tables of a database, which may run without end; Optuna makes none."""
 
@@ -57,7 +54,7 @@ def of_study(study: Any, bounds: Mapping[str, tuple[float, float]] | None = None
 
 
 def _axis(name: str, distribution: Any, values: list[Any]) -> Hyperparameter:
-    """Define a parameter; its range covers the values of all trials, also of those with an earlier, wider range."""
+    """Define a parameter; a range covers the values of all trials, and so does a list, which has at most 12 values."""
     if hasattr(distribution, "choices"):
         plain = (bool, int, float, str)
         distribution = {"choices": [c if isinstance(c, plain) else str(c) for c in distribution.choices]}
@@ -65,7 +62,7 @@ def _axis(name: str, distribution: Any, values: list[Any]) -> Hyperparameter:
     if h.kind == "categorical":
         return h
     low, high = float(min(h.low, *values)), float(max(h.high, *values))
-    listed = h.values if all(v in h.values for v in values) and len(h.values) <= LISTED else ()
+    listed = h.values if all(v in h.values for v in values) and len(h.values) <= 12 else ()
     return dataclasses.replace(h, low=low, high=high, values=listed)
 
 

@@ -1,27 +1,23 @@
 """The search spaces of TextMini: one module per model class, with `SPACE`, `ROWS`, `REPEATS` and `LEVELS`."""
 
+import functools
 from typing import Any
 
+from hpo_envs.tables.datasets.charhpo import hyperparameters
+from hpo_envs.tables.datasets.charhpo.hyperparameters import grid as grid
 from hpo_envs.tables.table import Hyperparameter
 
-
-def number(name: str, low: float, high: float, text: str, condition: Any = None, log: bool = True) -> Hyperparameter:
-    """A float hyperparameter with a continuous range, on a log scale by default."""
-    return Hyperparameter(name, "float", low, high, log, (), condition, text)
-
-
-def grid(name: str, values: tuple[int, ...], text: str, condition: Any = None, log: bool = False) -> Hyperparameter:
-    """An int hyperparameter with a list of ascending values."""
-    return Hyperparameter(name, "int", values[0], values[-1], log, values, condition, text)
+number = functools.partial(hyperparameters.number, log=True)
+"""Function that makes a float hyperparameter with a continuous range, on a logarithmic scale by default."""
 
 
 def choice(name: str, values: tuple[Any, ...], text: str, condition: Any = None) -> Hyperparameter:
-    """A categorical hyperparameter."""
+    """Return a categorical hyperparameter."""
     return Hyperparameter(name, "categorical", 0, len(values) - 1, False, values, condition, text)
 
 
 def switch(name: str, text: str, condition: Any = None) -> Hyperparameter:
-    """A Boolean hyperparameter."""
+    """Return a Boolean hyperparameter."""
     return choice(name, (False, True), text, condition)
 
 

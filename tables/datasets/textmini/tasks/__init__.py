@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from hpo_envs.tables import store
 from hpo_envs.tables.checks import one_of
+from hpo_envs.tables.datasets.textmini.readers import members
 
 Examples = Sequence[tuple[Any, Any]]
 """(input, output): a text and its class, the words of a sentence and their tags, or two sequences of symbols."""
@@ -68,6 +69,17 @@ def split(examples: Iterable[tuple[Any, Any]], validation: int, test: int) -> di
     ordered = sorted(dict.fromkeys(examples), key=lambda example: _hash(("split", example)))
     held = test + validation
     return {"test": ordered[:test], "validation": ordered[test:held], "train": ordered[held:]}
+
+
+def of_lines(folder: str, files: Mapping[str, str], encoding: str = "utf-8") -> Callable[[bytes], dict[str, Examples]]:
+    """Return a reader of an archive with a file of texts for each class, one per line, which splits them by a hash."""
+
+    def read(archive: bytes) -> dict[str, Examples]:
+        texts = members(archive, folder, encoding)
+        lines = [(line.strip(), kind) for kind, file in files.items() for line in texts[file].split("\n")]
+        return split([line for line in lines if line[0]], 1200, 1200)
+
+    return read
 
 
 def upstream(read: Callable[[bytes], Iterable[tuple[Any, Any]]]) -> Callable[..., dict[str, Iterable[tuple[Any, Any]]]]:

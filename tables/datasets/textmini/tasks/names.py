@@ -1,14 +1,6 @@
 """Gender of first names by the lists of Kantrowitz and Ross (1994); some names are on both."""
 
-from hpo_envs.tables.datasets.textmini.readers import members
-from hpo_envs.tables.datasets.textmini.tasks import Examples, TextTask, split
+from hpo_envs.tables.datasets.textmini.tasks import TextTask, of_lines
 
-
-def read(archive: bytes) -> dict[str, Examples]:
-    """The names of both lists, split by a hash."""
-    texts = members(archive, "names")
-    names = [(name.strip(), kind) for kind in ("female", "male") for name in texts[f"{kind}.txt"].split("\n")]
-    return split([name for name in names if name[0]], 1200, 1200)
-
-
-TASK = TextTask("classification", "eng", "texts", ("nltk_data/names.zip",), read, (3000, 1200, 1200))
+READ = of_lines("names", {"female": "female.txt", "male": "male.txt"})
+TASK = TextTask("classification", "eng", "texts", ("nltk_data/names.zip",), READ, (3000, 1200, 1200))
