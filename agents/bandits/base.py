@@ -1,4 +1,4 @@
-"""Base classes of bandit agents: initial evaluations of each arm, batches, pending results, stopping rules, budget."""
+"""Base classes of bandit agents: initial evaluations of each arm, batches, delayed results, stopping rules, budget."""
 
 import abc
 from collections import deque
@@ -14,8 +14,6 @@ from hpo_envs.agents.base import Agent, whole
 from hpo_envs.agents.models import Floats
 from hpo_envs.agents.problem import Problem
 from hpo_envs.tables.checks import one_of
-
-STOPPING = ("pi", "glr")
 
 
 def logit(score: float, low: float, high: float) -> float:
@@ -35,22 +33,22 @@ def logit(score: float, low: float, high: float) -> float:
 class ArmsAgent(Agent):
     """Base class of agents that select the best of a few noisy arms.
 
-    Actions are `Discrete(n)` or `MultiDiscrete([n] * batch)`, where a step evaluates a batch and `info["scores"]` has
-    one score per arm of the action. Results may be delayed: `info["finished"]` is False if no result is returned, and
-    `info["action"]` is the action of a returned result.
+    The action space is `Discrete(n)`, or `MultiDiscrete([n] * batch)`, where a step evaluates a batch and
+    `info["scores"]` has one score per arm of the action. Results may be delayed: `info["finished"]` is False if a step
+    returns no result, else `info["action"]`, if present, is the action that the result belongs to.
 
     Attributes:
         arms: Number of arms.
-        batch: Evaluations in one action.
-        belief: Sufficient statistics of the scores, and pi.
+        batch: Number of evaluations of one action; 1 if the action is a single arm.
+        belief: Sufficient statistics of the scores (of their logits, if there are `bounds`), and pi.
 
     Args:
         problem: A problem with arms.
-        bounds: Bounds of the metric, to model the `logit` of the scores; None: model the scores themselves.
+        bounds: Lowest and highest value of the metric, to model the `logit` of the scores; None: model the scores.
 
     Raises:
-        ValueError: The action space has another form or only one arm, or the bounds are not two finite numbers, the
-            lower first.
+        ValueError: The action space has another form or only one arm, or the bounds are not two finite numbers in
+            ascending order.
     """
 
     parallel = True
@@ -66,20 +64,20 @@ class ArmsAgent(Agent):
 
     @abc.abstractmethod
     def choose(self) -> int:
-        """Return the arm to evaluate next, given all results so far."""
+        """Return the arm to evaluate next."""
 
     def update(self) -> None:
-        """Update the agent once the results of an action were added to `belief`; by default, do nothing."""
+        """Update the agent after the results of an action were added to `belief`; by default, do nothing."""
 
     def ask(self) -> Any:
-        """Return an arm, or a (batch,) int64 vector of arms."""
+        """Return the next arm; if actions are batches, a (batch,) int64 vector of arms, which may repeat."""
         return np.array([self.choose() for _ in range(self.batch)], np.int64) if self._vector else self.choose()
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Add the score, or each of `info["scores"]`, to its arm, then `update`; ignore steps without a result.
+        """Add the reward, or each of `info["scores"]` of a batch, to its arm, then `update`; ignore unfinished steps.
 
         Raises:
-            ValueError: A score is not finite, or not strictly between `bounds`.
+            ValueError: A score is NaN or beyond 1e150 in size, or not strictly between `bounds`.
         """
         if not info.get("finished", True):
             return
@@ -95,7 +93,7 @@ class ArmsAgent(Agent):
         self.belief.add(arm, score if self.bounds is None else logit(score, *self.bounds))
 
     def recommend(self) -> Any:
-        """Return the arm with the best mean, at first arm 0; for batched actions, a (batch,) vector of this arm."""
+        """Return the arm of `best_mean`; if actions are batches, a (batch,) int64 vector of this arm."""
         return self._action(self.best_mean())
 
     def best_mean(self) -> int:
@@ -103,7 +101,7 @@ class ArmsAgent(Agent):
         return int(np.where(self.belief.counts > 0, self.belief.means, -np.inf).argmax())
 
     def draw(self, weights: Floats) -> int:
-        """Draw an arm with probability proportional to the weights."""
+        """Draw an arm with probability proportional to (arms,) weights >= 0, of which one is positive."""
         total = weights.cumsum()
         return min(int(total.searchsorted(self.rng.random() * total[-1], side="right")), self.arms - 1)
 
@@ -118,16 +116,22 @@ class ConfidentAgent(ArmsAgent):
     the first `ask`; they count as evaluations.
 
     Args:
-        confidence: 1 - delta: stop when the rule guarantees this probability of a correct selection; None: never stop.
+        confidence: 1 - delta, the required probability of a correct selection; None: never stop.
         stopping: `pi`: the largest posterior probability exceeds `confidence` (Moss et al. 2019, Algorithm 2).
             `glr`: the generalised likelihood ratio for Gaussians with unknown variances exceeds
-            log((1 + log t) / delta) (Jourdan, Degenne and Kaufmann 2023); a frequentist rule, more cautious.
-        initial: Evaluations of each arm before the first decision, at least 3 (section 4.2, footnote 3).
-        **options: See `ArmsAgent`.
+            log((1 + log t) / delta) after t evaluations (Jourdan, Degenne and Kaufmann 2023); a frequentist rule, more
+            cautious.
+        initial: Evaluations of each arm before the first decision, at least 3 (Moss et al. 2019, section 4.2).
+        **options: Other arguments of `ArmsAgent`.
+
+    Attributes:
+        rules: Names of the stopping rules that the agent has.
 
     Raises:
         ValueError: An argument is out of its range.
     """
+
+    rules: tuple[str, ...] = ("pi", "glr")
 
     def __init__(
         self, problem: Problem, seed: int, *, confidence: float | None = 0.95, stopping: str = "pi", initial: int = 3,
@@ -136,11 +140,10 @@ class ConfidentAgent(ArmsAgent):
         super().__init__(problem, seed, **options)
         if confidence is not None and not 0.0 < confidence < 1.0:
             raise ValueError(f"confidence must be None or lie strictly between 0 and 1, got {confidence!r}")
-        self.confidence, self.stopping = confidence, one_of("stopping", stopping, STOPPING)
+        self.confidence, self.stopping = confidence, one_of("stopping", stopping, self.rules)
         self.initial = whole("initial", initial, 3)
         self._first = deque(np.repeat(np.arange(self.arms), self.initial).tolist())
         self._queue: deque[int] = deque()
-        self._started = False
 
     @property
     def pi(self) -> Floats:
@@ -149,40 +152,32 @@ class ConfidentAgent(ArmsAgent):
 
     @abc.abstractmethod
     def sample(self) -> int:
-        """Return the arm to evaluate next; called once every arm was suggested `initial` times and pi is defined."""
+        """Return the arm to evaluate next; called only after the initial evaluations, once pi is defined."""
 
     def choose(self) -> int:
         """Return an arm of the initial evaluations, else the next arm in the queue, else the result of `sample`.
 
-        While results of initial evaluations are pending, `sample` is replaced by a random arm.
+        While an arm has fewer than three results, a random arm replaces the result of `sample`.
         """
         while self._first:
-            arm = int(self._first.popleft())
-            if self.belief.counts[arm] < self.initial:  # else its scores were told before anything was asked
+            arm = self._first.popleft()
+            if self.belief.counts[arm] < self.initial:  # else its scores were known
                 return arm
         if self._queue:
             return self._queue.popleft()
-        if not self.belief.ready:  # results of the first round are still out
-            return int(self.rng.integers(self.arms))
-        return self.sample()
+        return self.sample() if self.belief.ready else int(self.rng.integers(self.arms))
 
     def update(self) -> None:
-        """Set `done` by the stopping rule if `at_checkpoint`, initial evaluations are complete and no arm is queued."""
-        if not self._queue and self._begun() and self.at_checkpoint():
+        """Set `done` by the stopping rule, if no arm is queued, every arm has `initial` results and `at_checkpoint`."""
+        if not self._queue and self.belief.counts.min() >= self.initial and self.at_checkpoint():
             self.done = self.stops()
 
-    def _begun(self) -> bool:
-        """Return whether every arm has its initial evaluations."""
-        if not self._started:  # counts never fall
-            self._started = bool(self.belief.counts.min() >= self.initial)
-        return self._started
-
     def at_checkpoint(self) -> bool:
-        """Return whether to check the stopping rule now; overridden by agents with rounds."""
+        """Return whether `update` may check the stopping rule; True, unless overridden by agents with rounds."""
         return True
 
     def stops(self) -> bool:
-        """Return whether the stopping rule holds; False if `confidence` is None."""
+        """Return whether the stopping rule holds; always False if `confidence` is None."""
         if self.confidence is None:
             return False
         if self.stopping == "pi":
@@ -191,14 +186,17 @@ class ConfidentAgent(ArmsAgent):
         return bool(likelihood_ratio(self.belief) > np.log((1.0 + np.log(t)) / (1.0 - self.confidence)))
 
     def recommend(self) -> Any:
-        """Return the arm with the largest pi; if `stopping` is not `pi` or pi is undefined, that with the best mean."""
+        """Return the arm with the largest pi; if `stopping` is not `pi` or pi is undefined, that of `best_mean`.
+
+        If actions are batches, return a (batch,) int64 vector of this arm.
+        """
         if self.stopping == "pi" and self.belief.ready:
             return self._action(int(self.pi.argmax()))
         return super().recommend()
 
 
 def budget_of(problem: Problem, least: int) -> int:
-    """Return the budget of a fixed-budget agent, in evaluations.
+    """Return the budget of a problem in evaluations, for agents that plan with it.
 
     Raises:
         ValueError: There is no budget, it is not in evaluations, or it is below `least`.

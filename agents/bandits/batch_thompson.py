@@ -13,9 +13,9 @@ class BTS(ConfidentAgent):
     """Batch Thompson sampling (Moss et al. 2019, section 4.3; Kandasamy et al. 2018).
 
     The arms of a batch are independent draws from the same pi; pi and the stopping rule are evaluated when the whole
-    batch is complete. The batch size is the action's (`batch_size=` of the environment) times `batch_size` here, so
-    that any batch size also works if an action is one arm. With `batch_size=1` and simulated workers it is the
-    asynchronous form: every free worker gets a draw from the current pi; with neither it is plain Thompson sampling.
+    batch is complete. A batch consists of `batch_size` actions, each of which may be a batch itself (`batch_size=` of
+    the environment). With `batch_size=1`, single arms and simulated workers, sampling is asynchronous: every free
+    worker gets a draw from the current pi. With one worker that is plain Thompson sampling.
 
     Formula:
         I_1, ..., I_B ~ pi independently, pi_m = probability that arm m's mean is the largest
@@ -33,11 +33,11 @@ class BTS(ConfidentAgent):
         [len(r.rewards) for r in runs]  # evaluations until confident
 
     Args:
-        batch_size: Actions whose arms are drawn from the same pi.
+        batch_size: Number of actions whose arms are drawn from the same pi.
         **options: See `hpo_envs.agents.bandits.base.ConfidentAgent`.
 
     Raises:
-        ValueError: batch_size is not an int >= 1.
+        ValueError: `batch_size` is not an int >= 1, or another argument is out of its range.
     """
 
     def __init__(self, problem: Problem, seed: int, *, batch_size: int = 1, **options: Any) -> None:
@@ -46,13 +46,13 @@ class BTS(ConfidentAgent):
         self._out = 0
 
     def sample(self) -> int:
-        """Return a draw from pi, and queue the other draws of the batch."""
+        """Return a draw from pi, and queue the other arms of the batch, drawn from the same pi."""
         self._out = self.batch_size * self.batch
         self._queue.extend(self.draw(self.pi) for _ in range(self._out - 1))
         return self.draw(self.pi)
 
     def update(self) -> None:
-        """Count the results of the batch; check the stopping rule once the batch is complete."""
+        """Count the results of the batch, and set `done` by the stopping rule once the batch is complete."""
         self._out = max(self._out - self.batch, 0)
         super().update()
 

@@ -12,7 +12,6 @@ The paper draws samples; `hpo_envs.agents.bandits.quadrature` computes the integ
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -26,7 +25,11 @@ MINIMUM = 3
 """Number of evaluations of each arm that the posterior needs (section 4.2, footnote 3)."""
 
 SMALLEST_SCALE = 1e-9
-"""Smallest scale of a posterior, relative to the range of the means or the largest scale; needed for equal scores."""
+"""Smallest scale of a posterior, relative to the range of the means, the largest scale or a millionth of the largest
+mean in size, whichever is largest; needed for equal scores."""
+
+LARGEST = 1e150
+"""Largest absolute value of a score, whose square is still a number."""
 
 
 def posterior(counts: npt.ArrayLike, means: npt.ArrayLike, squares: npt.ArrayLike) -> ArmPosteriors:
@@ -35,8 +38,8 @@ def posterior(counts: npt.ArrayLike, means: npt.ArrayLike, squares: npt.ArrayLik
     Args:
         counts: (n,) evaluations of each arm, at least 3.
         means: (n,) sample means.
-        squares: (n,) sums of squared deviations from the sample mean. If they are 0 (all scores equal) a tiny scale is
-            used instead, so that pi is defined: tied arms share it.
+        squares: (n,) sums of squared deviations from the sample mean. Where one is 0 (equal scores), the posterior has
+            a tiny scale, see `SMALLEST_SCALE`, so that pi is defined: tied arms share it.
 
     Raises:
         ValueError: Fewer than two arms, other shapes, fewer than three evaluations of an arm, NaN or infinite
@@ -51,15 +54,10 @@ def posterior(counts: npt.ArrayLike, means: npt.ArrayLike, squares: npt.ArrayLik
         raise ValueError(f"each model must have at least {MINIMUM} evaluations, got {t.astype(int).tolist()}")
     if not (np.isfinite(m).all() and np.isfinite(s).all() and (s >= 0).all()):
         raise ValueError(f"means and squares must be finite and squares >= 0, got {m.tolist()}, {s.tolist()}")
-    return _posterior(t, m, s)
-
-
-def _posterior(t: Floats, m: Floats, s: Floats) -> ArmPosteriors:
-    """Return the result of `posterior`, without validation of the statistics."""
     scale = np.sqrt(s / (t * (t - 2.0)))
     low, high = float(np.minimum.reduce(m)), float(np.maximum.reduce(m))
     widest = max(high - low, float(np.maximum.reduce(scale)), 1e-6 * max(abs(low), abs(high)))
-    if widest < 1e-200:  # all scores are 0: any unit will do
+    if widest < 1e-140:  # all scores are 0, or have no squares: any unit will do
         widest = 1.0
     return ArmPosteriors(m, np.maximum(scale, SMALLEST_SCALE * widest), t - 2.0)
 
@@ -68,13 +66,13 @@ def moments(scores: Any) -> tuple[Floats, Floats, Floats]:
     """Return the (n,) counts, means and sums of squared deviations of n lists of scores, one list per arm.
 
     Raises:
-        ValueError: A score is NaN or infinite, or an arm has no scores.
+        ValueError: A score is NaN or beyond `LARGEST` in size, or an arm has no scores.
     """
     out = np.empty((3, len(scores)))
     for i, values in enumerate(scores):
         x = np.asarray(values, dtype=np.float64)
-        if x.ndim != 1 or not len(x) or not np.isfinite(x).all():
-            raise ValueError(f"scores of model {i} must be a non-empty list of finite numbers, got {values!r}")
+        if x.ndim != 1 or not len(x) or not (np.abs(x) <= LARGEST).all():
+            raise ValueError(f"scores of model {i} must be one or more numbers in [-1e150, 1e150], got {values!r}")
         out[:, i] = len(x), x.mean(), ((x - x.mean()) ** 2).sum()
         if (x == x[0]).all():  # the rounded mean of equal scores need not be that score
             out[1:, i] = x[0], 0.0
@@ -90,7 +88,7 @@ class Belief:
     """Statistics of the scores of each arm, and pi, computed from the statistics by the quadrature rule `fast`.
 
     Each arm's density and distribution function are kept at the nodes, so that a new score only updates one row; the
-    nodes are recomputed when their total probability departs from 1, or more than half of the arms have new scores.
+    nodes are replaced when they are no longer accurate, or if more than half of the arms have new scores.
 
     Args:
         arms: Number of arms, >= 2.
@@ -109,16 +107,15 @@ class Belief:
         self._quadrature: Quadrature | None = None
         self._changed: set[int] = set()
         self._pi: Floats | None = None
-        self._ready = False
 
     def add(self, arm: int, score: float) -> None:
         """Add a score of an arm.
 
         Raises:
-            ValueError: The score is NaN or infinite.
+            ValueError: The score is NaN or beyond `LARGEST` in size.
         """
-        if not math.isfinite(score):
-            raise ValueError(f"score must be finite, got {score!r} for model {arm}")
+        if not abs(score) <= LARGEST:
+            raise ValueError(f"score must be in [-1e150, 1e150], got {score!r} for model {arm}")
         n = self.counts[arm] = self.counts[arm] + 1.0
         delta = score - self.means[arm]
         self.means[arm] += delta / n
@@ -129,12 +126,10 @@ class Belief:
     @property
     def ready(self) -> bool:
         """Whether every arm has the three evaluations that the posterior needs."""
-        if not self._ready:  # counts never fall
-            self._ready = bool(self.counts.min() >= MINIMUM)
-        return self._ready
+        return bool(self.counts.min() >= MINIMUM)
 
     def posterior(self) -> ArmPosteriors:
-        """Return the posteriors of the arms' means; raise ValueError before `ready`."""
+        """Return the posteriors of the arms' means; raise ValueError unless `ready`."""
         return posterior(self.counts, self.means, self.squares)
 
     @property
@@ -145,8 +140,7 @@ class Belief:
             ValueError: An arm has fewer than three evaluations.
         """
         if self._pi is None:
-            p = _posterior(self.counts, self.means, self.squares) if self.ready else self.posterior()
-            q = self._quadrature
+            p, q = self.posterior(), self._quadrature
             # More than half of the rows changed: fresh nodes cost the same and fit better.
             if q is None or 2 * len(self._changed) > len(self.counts) or not q.update(p, sorted(self._changed)):
                 q = self._quadrature = Quadrature(p, RULES["fast"])

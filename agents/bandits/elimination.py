@@ -9,6 +9,7 @@ from collections import deque
 from typing import Any
 
 from hpo_envs.agents.bandits.base import ArmsAgent, budget_of
+from hpo_envs.agents.base import whole
 from hpo_envs.agents.problem import Problem
 from hpo_envs.tables.checks import one_of
 
@@ -17,22 +18,21 @@ def halving_schedule(arms: int, budget: int, rounds: str = "ceil") -> list[tuple
     """Return the rounds of sequential halving, as in Table 1 of Moss et al. (2019).
 
     Args:
-        arms: Number of arms, >= 2.
-        budget: Evaluations, at least one of each arm in the first round.
-        rounds: Divisor of the budget: `ceil`(log2 N) as in Algorithm 1, or `floor`(log2 N) as in the
-            text of section 4.1, which exceeds the budget unless N is a power of two (260 instead of 204 evaluations
-            with 12 arms).
+        arms: Number N of arms, >= 2.
+        budget: Evaluations T, at least one of each arm in the first round.
+        rounds: Number R of rounds among which the budget is divided: `ceil`(log2 N) as in Algorithm 1, or
+            `floor`(log2 N) as in the text of section 4.1, which exceeds the budget unless N is a power of two (260
+            instead of 204 evaluations with 12 arms).
 
     Returns:
-        One (survivors, evaluations of each) pair per round: floor(T / (|S| ceil(log2 N))) evaluations (with `floor`,
-        floor(log2 N)), then the worst floor(|S| / 2) are eliminated.
+        One (number of arms S, evaluations of each) pair per round, first round first: floor(T / (S R)) evaluations,
+        after which the floor(S / 2) arms with the worst means are eliminated, until one is left.
 
     Raises:
-        ValueError: Fewer than two arms, other `rounds`, or a budget below one evaluation per arm in the first round.
+        ValueError: `rounds` is neither `ceil` nor `floor`, or the budget is below N R.
     """
-    if arms < 2:
-        raise ValueError(f"arms must be an int >= 2, got {arms!r}")
-    parts = parts_of(arms, rounds)
+    one_of("rounds", rounds, ("ceil", "floor"))
+    parts = (arms - 1).bit_length() if rounds == "ceil" else arms.bit_length() - 1
     if budget < arms * parts:
         raise ValueError(f"budget must be >= arms * {rounds}(log2 arms) = {arms * parts} evaluations, got {budget}")
     schedule, left = [], arms
@@ -42,20 +42,12 @@ def halving_schedule(arms: int, budget: int, rounds: str = "ceil") -> list[tuple
     return schedule
 
 
-def parts_of(arms: int, rounds: str) -> int:
-    """Return the divisor of the budget: log2 of the number of arms, rounded up (`ceil`) or down (`floor`).
-
-    Raises:
-        ValueError: rounds is neither `ceil` nor `floor`.
-    """
-    one_of("rounds", rounds, ("ceil", "floor"))
-    return (arms - 1).bit_length() if rounds == "ceil" else arms.bit_length() - 1
-
-
 class Elimination(ArmsAgent):
-    """Base class of agents that eliminate arms in rounds; a batch beyond the end of a round repeats its survivors.
+    """Base class of agents that eliminate arms in rounds; a batch beyond the end of a round repeats the survivors.
 
-    `rounds` lists the current and later rounds as (arms at the start, evaluations of each arm, arms at the end).
+    Attributes:
+        survivors: Arms that were not eliminated, ascending.
+        rounds: (evaluations of each survivor, number of arms kept after them) of the current and later rounds.
     """
 
     def __init__(self, problem: Problem, seed: int) -> None:
@@ -66,12 +58,12 @@ class Elimination(ArmsAgent):
         self._due = 0.0
         self._start()
 
-    def plan(self) -> list[tuple[int, int, int]]:
-        """Return the initial value of `rounds`."""
+    def plan(self) -> list[tuple[int, int]]:
+        """Return the initial value of `rounds`; implemented by subclasses."""
         raise NotImplementedError
 
     def choose(self) -> int:
-        """Return the next arm of the round; after all evaluations, cycle through the survivors to fill the batch."""
+        """Return the next arm of the round; once all its evaluations are suggested, cycle through the survivors."""
         if not self._queue:
             self._queue.extend(self.survivors)
         return self._queue.popleft()
@@ -88,24 +80,25 @@ class Elimination(ArmsAgent):
         return self._action(max(self.survivors, key=lambda arm: (self.belief.counts[arm] > 0, self.belief.means[arm])))
 
     def _drop(self) -> None:
-        _, _, keep = self.rounds.popleft()
+        _, keep = self.rounds.popleft()
         self.survivors = sorted(sorted(self.survivors, key=lambda arm: (-self.belief.means[arm], arm))[:keep])
 
     def _start(self) -> None:
-        while self.rounds and not self.rounds[0][1]:  # a round without evaluations decides on the means so far
+        while self.rounds and not self.rounds[0][0]:  # a round without evaluations decides on the means so far
             self._drop()
         if not self.rounds:
             self.done = True
             return
-        self._queue.extend(self.survivors * self.rounds[0][1])
+        self._queue.extend(self.survivors * self.rounds[0][0])
         self._due = self.belief.counts.sum() + len(self._queue)
 
 
 class SequentialHalving(Elimination):
     """Sequential halving (Moss et al. 2019, Algorithm 1; Karnin, Koren and Somekh 2013).
 
-    ceil(log2 N) rounds share the budget; after each, the worse half of the survivors is eliminated. Means are over all
-    evaluations of an arm, as in the authors' package; Karnin et al. use those of the round alone.
+    The budget is divided equally among ceil(log2 n) rounds of n arms; after each, the worse half of the survivors is
+    eliminated. Means are over all evaluations of an arm, as in the package of Moss et al.; Karnin et al. use only
+    those of the round.
 
     Formula:
         round r: each arm of S_r is evaluated floor(T / (|S_r| ceil(log2 n))) times
@@ -124,32 +117,30 @@ class SequentialHalving(Elimination):
 
     Args:
         rounds: See `halving_schedule`.
-        total: Evaluations to plan for; None is the problem's budget. With `rounds="floor"` the plan costs more.
+        total: Evaluations to plan for; None: the problem's budget. With `rounds="floor"` the plan may need more.
 
     Raises:
-        ValueError: The budget is below N ceil(log2 N) (or floor) or not counted in evaluations, or `rounds` is unknown.
+        ValueError: `total`, or without it the problem's budget, is below n ceil(log2 n) (or floor) or not a number of
+            evaluations; or `rounds` is unknown.
     """
 
     def __init__(self, problem: Problem, seed: int, *, rounds: str = "ceil", total: int | None = None) -> None:
         self._rounds, self._total = rounds, total
         super().__init__(problem, seed)
 
-    def plan(self) -> list[tuple[int, int, int]]:
+    def plan(self) -> list[tuple[int, int]]:
         """Return the rounds of Algorithm 1, see `Elimination`."""
-        least = self.arms * parts_of(self.arms, self._rounds)
-        budget = budget_of(self.problem, least) if self._total is None else self._total
-        schedule = halving_schedule(self.arms, budget, self._rounds)
-        return [(n, each, n - n // 2) for n, each in schedule]
+        budget = budget_of(self.problem, self.arms) if self._total is None else whole("total", self._total, self.arms)
+        return [(each, n - n // 2) for n, each in halving_schedule(self.arms, budget, self._rounds)]
 
 
 class SuccessiveRejects(Elimination):
     """Successive rejects (Audibert, Bubeck and Munos 2010).
 
-    N - 1 rounds eliminate one arm each; after round k the survivors have ceil((T - N) / (logbar(N) (N + 1 - k)))
-    evaluations, with logbar(N) = 1/2 + sum of 1/i for i = 2..N.
+    Each of n - 1 phases eliminates one of n arms; T is the budget.
 
     Formula:
-        n_k = ceil((T - n) / (logbar(n) (n + 1 - k))), logbar(n) = 1/2 + sum_{i=2..n} 1/i
+        n_k = max(ceil((T - n) / (logbar(n) (n + 1 - k))), 1), logbar(n) = 1/2 + sum_{i=2..n} 1/i
         after phase k, when each survivor has n_k evaluations, eliminate the arm with the worst mean
 
     Paper: Jean-Yves Audibert, Sebastien Bubeck and Remi Munos. Best Arm Identification in Multi-Armed Bandits. COLT
@@ -163,12 +154,12 @@ class SuccessiveRejects(Elimination):
         [int(r.recommended) for r in runs]  # the last survivor, by seed
 
     Raises:
-        ValueError: The budget is below the number of arms, or not counted in evaluations.
+        ValueError: The budget is below the number of arms, or not in evaluations.
     """
 
-    def plan(self) -> list[tuple[int, int, int]]:
-        """Return the rounds of the paper's Figure 2, see `Elimination`."""
+    def plan(self) -> list[tuple[int, int]]:
+        """Return the phases of the paper's Figure 2, see `rounds` of `Elimination`."""
         n, budget = self.arms, budget_of(self.problem, self.arms)
         logbar = 0.5 + functools.reduce(operator.add, (1.0 / i for i in range(2, n + 1)), 0.0)
         totals = [0] + [max(math.ceil((budget - n) / (logbar * (n + 1 - k))), 1) for k in range(1, n)]
-        return [(n + 1 - k, totals[k] - totals[k - 1], n - k) for k in range(1, n)]
+        return [(totals[k] - totals[k - 1], n - k) for k in range(1, n)]

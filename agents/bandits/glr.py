@@ -1,4 +1,4 @@
-"""Generalised log-likelihood ratio of "the arm with the best mean is the best arm", against any other arm."""
+"""Generalised log-likelihood ratio of "the arm with the best mean is the best arm", and transportation costs."""
 
 import numpy as np
 
@@ -9,9 +9,7 @@ from hpo_envs.agents.models import Floats
 def likelihood_ratio(belief: Belief) -> float:
     """Return the generalised log-likelihood ratio of "the arm with the best mean is the best arm" for Gaussian arms.
 
-    It is min over j, u of sum over k in {best, j} of T_k / 2 * log(1 + (mean_k - u)^2 / variance_k), with variances
-    by maximum likelihood (Jourdan, Degenne and Kaufmann 2023, "Dealing with unknown variances in best-arm
-    identification").
+    It is the smallest transportation cost from the arm with the best mean.
     """
     return float(transport(belief, int(belief.means.argmax())).min())
 
@@ -19,14 +17,15 @@ def likelihood_ratio(belief: Belief) -> float:
 def transport(belief: Belief, leader: int) -> Floats:
     """Return the (arms,) transportation costs: the evidence against each arm being at least as good as the leader.
 
-    The cost is 0 for an arm whose sample mean is at least the leader's, and infinite for the leader itself.
-    The inner minimum over u is taken on a grid between the two means, then on a finer one around the best node.
+    That of arm j is min over u of sum over k in {leader, j} of T_k / 2 * log(1 + (mean_k - u)^2 / variance_k), with
+    variances by maximum likelihood (Jourdan, Degenne and Kaufmann 2023, "Dealing with unknown variances in best-arm
+    identification"); 0 if its mean is at least the leader's, and infinite for the leader itself. The minimum is taken
+    on a grid between the two means, then on a finer one around the best node.
     """
     counts, means = belief.counts, belief.means
     # The last term keeps the square above 0 where all scores are 0.
     floor = (1e-9 * max(float(np.ptp(means)), 1e-6 * float(np.abs(means).max()), 1e-140)) ** 2
     variances = np.maximum(belief.squares / counts, floor)
-    rank = np.arange(belief.means.size)
 
     def cost(u: Floats) -> Floats:
         own = np.log1p((means[:, None] - u) ** 2 / variances[:, None]) * counts[:, None]
@@ -38,4 +37,4 @@ def transport(belief: Belief, leader: int) -> Floats:
     first = cost(means[:, None] + gap[:, None] * grid).argmin(axis=1)
     fine = (first[:, None] + np.linspace(-1.0, 1.0, 65)) / 32.0  # never lower outside of the two means
     out: Floats = cost(means[:, None] + gap[:, None] * fine).min(axis=1)
-    return np.where(rank == leader, np.inf, np.where(gap > 0.0, out, 0.0))
+    return np.where(np.arange(len(means)) == leader, np.inf, np.where(gap > 0.0, out, 0.0))

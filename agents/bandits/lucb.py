@@ -35,20 +35,20 @@ class LUCB(ConfidentAgent):
         [len(r.rewards) for r in runs]  # evaluations until confident
 
     Args:
-        stopping: `bounds` (its own rule), `pi` or `glr`.
+        stopping: `bounds` (the rule above), `pi` or `glr`.
         **options: See `hpo_envs.agents.bandits.base.ConfidentAgent`.
 
     Raises:
         ValueError: An argument is out of its range.
     """
 
+    rules = ("bounds", "pi", "glr")
+
     def __init__(self, problem: Problem, seed: int, *, stopping: str = "bounds", **options: Any) -> None:
-        own = stopping == "bounds"
-        super().__init__(problem, seed, stopping="glr" if own else stopping, **options)
-        self.stopping = stopping
+        super().__init__(problem, seed, stopping=stopping, **options)
 
     def half_widths(self) -> Floats:
-        """Return the (arms,) half widths of the intervals around the means; without `confidence`, delta is 0.05."""
+        """Return the (arms,) half widths of the intervals around the means; if `confidence` is None, delta is 0.05."""
         from scipy.special import stdtrit
 
         counts = self.belief.counts
@@ -71,14 +71,12 @@ class LUCB(ConfidentAgent):
         return first
 
     def stops(self) -> bool:
-        """Return whether the stopping rule holds; False if `confidence` is None.
+        """Return whether the stopping rule holds; always False if `confidence` is None.
 
         For `bounds`, the interval of the best mean must lie above that of the other arm of `pair`.
         """
-        if self.stopping != "bounds":
+        if self.stopping != "bounds" or self.confidence is None:
             return super().stops()
-        if self.confidence is None:
-            return False
         width = self.half_widths()
         first, second = self.pair()
         return bool(self.belief.means[first] - width[first] > self.belief.means[second] + width[second])

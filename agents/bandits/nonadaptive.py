@@ -12,9 +12,9 @@ from hpo_envs.agents.problem import Problem
 class NonAdaptive(ConfidentAgent):
     """Uniform sampling: all arms equally often, the standard practice (Moss et al. 2019, sections 5.1 and 5.2).
 
-    With `confidence` None (default) it uses the budget in equal parts, floor(T / n) evaluations each, and selects
-    the best sample mean. With a confidence it evaluates every arm once per round and stops after a round in which the
-    stopping rule holds.
+    By default it evaluates each of n arms floor(T / n) times, T the budget (without a budget, it never stops), and
+    selects the best sample mean. With a confidence it evaluates every arm once per round and stops after a round in
+    which the stopping rule holds.
 
     Formula:
         T_m = floor(T / n) for every arm m (fixed budget), or one evaluation of each arm a round until the rule holds
@@ -35,7 +35,8 @@ class NonAdaptive(ConfidentAgent):
         **options: See `ConfidentAgent`.
 
     Raises:
-        ValueError: The fixed budget is smaller than the number of arms, or not counted in evaluations.
+        ValueError: The fixed budget is smaller than the number of arms or not in evaluations, or an argument is out of
+            its range.
     """
 
     def __init__(self, problem: Problem, seed: int, *, confidence: float | None = None, **options: Any) -> None:
@@ -47,7 +48,7 @@ class NonAdaptive(ConfidentAgent):
         self._turns = itertools.cycle(range(self.arms))
 
     def choose(self) -> int:
-        """Return the next arm in turn; with a confidence, after the initial evaluations."""
+        """Return the next arm in turn; with a confidence, see `ConfidentAgent.choose`."""
         return self.sample() if self._fixed else super().choose()
 
     def sample(self) -> int:
@@ -55,7 +56,7 @@ class NonAdaptive(ConfidentAgent):
         return next(self._turns)
 
     def update(self) -> None:
-        """Set `done` at the end of the fixed budget, if there is one, or by the stopping rule."""
+        """Set `done` at the end of the fixed budget, if there is one; with a confidence, by the stopping rule."""
         if not self._fixed:
             super().update()
         elif self._limit is not None:
@@ -66,5 +67,5 @@ class NonAdaptive(ConfidentAgent):
         return bool(self.belief.counts.min() == self.belief.counts.max())
 
     def recommend(self) -> Any:
-        """Return the arm with the best mean if `confidence` is None, else the recommendation of `ConfidentAgent`."""
+        """Return the arm of `best_mean` if `confidence` is None, else the recommendation of `ConfidentAgent`."""
         return self._action(self.best_mean()) if self._fixed else super().recommend()

@@ -13,12 +13,12 @@ from hpo_envs.agents.models import Floats
 
 @dataclass(frozen=True)
 class QuadratureRule:
-    """Settings of a quadrature: width of cells, nodes in each cell, and probability left out.
+    """Settings of a quadrature.
 
     Attributes:
-        step: Width of a cell, in units of the scale of the narrowest arm near it.
-        nodes: Gauss-Legendre nodes in each cell.
-        tail: Probability left out at either end.
+        step: Width of a cell, in units of the scale of the narrowest posterior near it.
+        nodes: Number of Gauss-Legendre nodes in each cell.
+        tail: Largest probability of an arm's mean beyond either end of the nodes.
     """
 
     step: float
@@ -45,7 +45,16 @@ class ArmPosteriors:
 
 
 class Quadrature:
-    """Quadrature of pi for given posteriors: nodes, weights, and each arm's density and distribution function."""
+    """Quadrature of pi for given posteriors, with k nodes.
+
+    Attributes:
+        x: (k,) nodes, ascending.
+        w: (k,) weights; 0 for the first and the last node, which bound the integral.
+        density: (n, k) density of each arm's mean at the nodes.
+        cumulative: (n, k) distribution function of each arm's mean at the nodes.
+        pi: (n,) probability that each arm is the best.
+        error: Estimate of the error of `pi`.
+    """
 
     def __init__(self, p: ArmPosteriors, rule: QuadratureRule) -> None:
         self.rule = rule
@@ -53,26 +62,20 @@ class Quadrature:
         nodes, weights = _legendre(rule.nodes)
         width = np.diff(edges)[:, None]
         x = (edges[:-1, None] + width * nodes).ravel()
-        # The first and last entries carry no weight: they say how much probability lies outside.
         self.x = np.concatenate([edges[:1], x, edges[-1:]])
         self.w = np.concatenate([[0.0], (width * weights).ravel(), [0.0]])
-        n = len(p.mean)
-        self.density = np.empty((n, len(self.x)))
-        self.cumulative = np.empty((n, len(self.x)))
-        self.update(p, list(range(n)))
-
-    def _fill(self, p: ArmPosteriors, arm: int) -> None:
-        from scipy.special import stdtr
-
-        df, scale = float(p.df[arm]), float(p.scale[arm])
-        z = (self.x - p.mean[arm]) / scale
-        self.cumulative[arm] = stdtr(df, z)
-        self.density[arm] = np.exp(-0.5 * (df + 1.0) * np.log1p(z * z / df)) * (_constant(df) / scale)
+        self.density, self.cumulative = np.empty((2, len(p.mean), len(self.x)))
+        self.update(p, list(range(len(p.mean))))
 
     def update(self, p: ArmPosteriors, arms: list[int]) -> bool:
         """Recompute the rows of the given arms, `pi` and `error`; return whether the nodes are accurate enough."""
+        from scipy.special import stdtr
+
         for arm in arms:
-            self._fill(p, arm)
+            df, scale = float(p.df[arm]), float(p.scale[arm])
+            z = (self.x - p.mean[arm]) / scale
+            self.cumulative[arm] = stdtr(df, z)
+            self.density[arm] = np.exp(-0.5 * (df + 1.0) * np.log1p(z * z / df)) * (_constant(df) / scale)
         everyone = np.multiply.reduce(self.cumulative, axis=0)
         above = 1.0 - self.cumulative[:, -1]
         # Cells start where every distribution function is positive, so the division is safe.

@@ -1,4 +1,4 @@
-"""Select the best model by your own scores, with its probability, and propose the next model to evaluate.
+"""Select the best model by your scores, with the probability that it is the best, and propose evaluations.
 
     python -m hpo_envs.agents.bandits.select scores.csv --confidence 0.99 --batch 4
     python -m hpo_envs.agents.bandits.select accuracies.csv --transform logit --bounds 0 100
@@ -6,8 +6,8 @@
 
 scores.csv has one column per model with its name as header, one evaluation per line (empty: not evaluated), or the
 columns `model` and `score`. Each evaluation should be on a random train-test split with a random seed (Moss et al.
-2019); each model needs three. The confidence is the posterior probability that the model has the highest mean, for
-independent Gaussian scores. If all models were evaluated on the same splits, it is too low.
+2019); each model needs three. The probability is that of the highest mean, for independent Gaussian scores. If all
+models were evaluated on the same splits, it is too low.
 """
 
 import argparse
@@ -30,8 +30,8 @@ def read_scores(path: Path | str) -> dict[str, list[float]]:
     """Return the scores of each model, by name in the order of the file.
 
     Raises:
-        ValueError: The file has another format, or a score is not a number; the message names the column.
-        FileNotFoundError: The file does not exist.
+        ValueError: The file is no CSV file, or a score is not a number; the message then names the model.
+        OSError: The file cannot be read.
     """
     import pandas as pd
 
@@ -60,19 +60,20 @@ def advise(
     Args:
         scores: At least two models, at least three finite scores each.
         confidence: The selection is decided if the best model's probability exceeds this.
-        batch: Evaluations to propose.
+        batch: Number of evaluations to propose.
         lower_is_better: Whether scores are losses.
-        transform: `none` or `logit`.
+        transform: `none`, or `logit` to model the log odds of scores between `bounds`.
         bounds: Lowest and highest score of the metric, for `logit`.
         seed: Seed of the proposal.
 
     Returns:
-        `models` (name -> evaluations, mean, deviation, probability), `best`, `confidence` (its probability), `wanted`
-        (the argument), `decided`, `tied` (models as probable as the best), `next` (names; empty once decided).
+        `models` (by name: evaluations, mean and deviation of the scores, probability), `best` (name), `confidence`
+        (its probability), `wanted` (the argument `confidence`), `decided`, `tied` (names of other models that are as
+        probable as the best, to 1e-9), `next` (`batch` names, which may repeat; empty once decided).
 
     Raises:
-        ValueError: There is only one model, a model has fewer than three scores, a score is not finite or outside the
-            bounds of the logit, or an argument is invalid.
+        ValueError: There are fewer than two models, a model has fewer than three scores, a score is NaN, beyond 1e150
+            in size or not strictly between the bounds of the logit, or an argument is invalid.
     """
     names, (low, high) = list(scores), bounds
     if len(names) < 2:

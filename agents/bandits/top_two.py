@@ -16,7 +16,7 @@ class TopTwo(ConfidentAgent):
     """Base class of the top-two agents (Russo 2016).
 
     Args:
-        beta: Probability of evaluating the leader rather than the challenger (the paper's "randomly choose": 1/2).
+        beta: Probability of evaluating the leader rather than the challenger (1/2 in Moss et al. 2019, Algorithm 2).
         **options: See `hpo_envs.agents.bandits.base.ConfidentAgent`.
 
     Raises:
@@ -34,7 +34,7 @@ class TopTwo(ConfidentAgent):
         return self.draw(self.pi)
 
     def challenger(self, leader: int) -> int:
-        """Return the challenger, an arm that may be better than the leader."""
+        """Return the challenger, an arm that may be better than the leader; implemented by subclasses."""
         raise NotImplementedError
 
     def sample(self) -> int:
@@ -66,13 +66,10 @@ class TTTS(TopTwo):
     """
 
     def challenger(self, leader: int) -> int:
-        """Return a draw from pi, given that it is not the leader."""
-        rest = self.pi.copy()
-        rest[leader] = 0.0
-        if not rest.sum() > 0.0:  # pi of the leader is 1 to rounding: the others are equally unlikely
-            rest[:] = 1.0
-            rest[leader] = 0.0
-        return self.draw(rest)
+        """Return a draw from pi given that it is not the leader; a uniform draw if pi of the leader rounds to 1."""
+        others = (np.arange(self.arms) != leader).astype(np.float64)
+        rest = others * self.pi
+        return self.draw(rest if rest.any() else others)
 
 
 class T3C(TopTwo):

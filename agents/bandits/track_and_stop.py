@@ -18,7 +18,7 @@ class TrackAndStop(ConfidentAgent):
     fewer than sqrt(t) - n/2 evaluations come first. Stops by the generalised likelihood ratio with unknown variances.
 
     Formula:
-        w = argmax over shares of min_{j != best} gap_j^2 / (2 (var_best / w_best + var_j / w_j))
+        w = argmax over proportions of min_{j != best} gap_j^2 / (2 (var_best / w_best + var_j / w_j))
         evaluate argmin_m T_m if min T_m < sqrt(t) - n / 2, else argmax_m (t w_m - T_m)
         stop when GLR > log((1 + log t) / delta)
 
@@ -34,7 +34,7 @@ class TrackAndStop(ConfidentAgent):
         [len(r.rewards) for r in runs]  # evaluations until confident
 
     Args:
-        stopping: `glr` (its own rule) or `pi`.
+        stopping: `glr` (the rule above) or `pi`.
         **options: See `hpo_envs.agents.bandits.base.ConfidentAgent`.
     """
 
@@ -42,7 +42,7 @@ class TrackAndStop(ConfidentAgent):
         super().__init__(problem, seed, stopping=stopping, **options)
 
     def sample(self) -> int:
-        """Return the least evaluated arm if it is undersampled, else the arm furthest behind its optimal share."""
+        """Return the least evaluated arm if it is undersampled, else the arm furthest behind its optimal proportion."""
         counts = self.belief.counts
         t = float(counts.sum())
         if counts.min() < np.sqrt(t) - self.arms / 2.0:
@@ -53,7 +53,7 @@ class TrackAndStop(ConfidentAgent):
 
 
 def optimal_weights(means: Floats, variances: Floats) -> Floats:
-    """Return the optimal fractions of evaluations to identify the best Gaussian arm.
+    """Return the optimal proportions of evaluations for identifying the best Gaussian arm.
 
     Maximises min over j of (gap_j^2 / 2) / (variance_1 / w_1 + variance_j / w_j). At the optimum all of these equal
     some y, and sum over j of (variance_1 / w_1^2) / (variance_j / w_j^2) = 1 (Garivier and Kaufmann 2016, Theorem 5,

@@ -9,6 +9,7 @@ from hpo_envs import agents
 from hpo_envs.agents.bandits.elimination import halving_schedule
 from hpo_envs.agents.bandits.track_and_stop import optimal_weights
 from tests.agents.bandits.helpers import play, problem
+from tests.helpers import rejects
 
 
 def test_a_batch_is_drawn_from_one_pi() -> None:
@@ -91,6 +92,22 @@ def test_draws_of_top_two_agents_follow_pi() -> None:
     play(thompson, [0.5, 0.502, 0.5], limit=9)
     drawn = np.bincount([thompson.sample() for _ in range(n)], minlength=3) / n
     assert drawn == pytest.approx(thompson.pi, abs=4 * np.sqrt(0.25 / n))
+
+
+@pytest.mark.parametrize("name", ["track-and-stop", "t3c", "ttei", "lucb", "sr"])
+@pytest.mark.parametrize("scale", [1e150, 1e-160, 0.0])
+def test_scores_of_any_size_are_modelled_without_overflow(name: str, scale: float) -> None:
+    agent, rng = agents.make(name, problem(3), 0), np.random.default_rng(0)
+    with np.errstate(all="raise", under="ignore"):
+        for _ in range(30):
+            arm = agent.ask()
+            agent.tell(arm, float(scale * rng.random()), {})
+    assert agent.recommend() in range(3)
+
+
+def test_rules_and_totals_are_checked() -> None:
+    rejects("stopping must be one of bounds, pi, glr, got 'no'", agents.make, "lucb", problem(3), 0, stopping="no")
+    rejects("total must be an int >= 3, got 9.5", agents.make, "sh", problem(3), 0, total=9.5)
 
 
 def test_a_certain_leader_still_has_a_challenger() -> None:
