@@ -1,4 +1,4 @@
-"""The agent `auto`, which selects an agent by the kind, number of rows and source tasks of a problem."""
+"""The agent `auto`, which selects an agent by the kind, the number of rows and the source tasks of a problem."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from hpo_envs.agents.problem import Problem
 from hpo_envs.agents.transfer.learned import has_unseen
 
 FEW_ROWS = 80
-"""Number of rows below which neither learning curves nor initial candidates in the middle of the features helped."""
+"""Number of rows below which neither forecasts of learning curves nor an initial design in the middle helped."""
 
 MANY_ROWS = 1000
-"""Number of rows from which forests beat Gaussian processes."""
+"""Number of rows from which random forests beat Gaussian processes."""
 
 OBSERVED = 20
-"""Smallest number of observations of a source to which a model is fitted; of a smaller one only the best are used."""
+"""Smallest number of observations of a source to which a model is fitted; smaller ones suggest only their best."""
 
 
 class Auto(Agent):
-    """The agent that was best on problems of the given kind; the constructor returns that agent.
+    """The agent that was best on problems of the given kind, which the constructor returns in place of an `Auto`.
 
     | the problem has | agent | measured on | anytime, next best |
     |---|---|---|---|
@@ -41,9 +41,10 @@ class Auto(Agent):
     | fewer than 80 rows, results at once | `bo` | CharMini | 0.186, `bo-ei-rbf` 0.203 |
     | anything else | `bo-spread` | NMTHPO; NMTHPO-v0; CharHPO | 0.256; 0.204; 0.196 |
 
-    The first row that applies is used; sources of 20 observations may have more. The numbers are normalised regret
-    (`docs/statistics.md`) on the committed leaderboard. `learned` needs weights that were not trained on the problem's
-    languages; without them, the next row applies. More than two objectives, or two of arms, get `random`. On
+    The first row that applies is used; rows on checkpoints apply to one objective, rows on a number of rows not to
+    grids, and sources of 20 observations may have more. The numbers are normalised regret (`docs/statistics.md`) on the
+    committed leaderboard. `learned` needs weights that were not trained on the problem's languages; without them, the
+    next row applies. With more than two objectives, or two of arms, the agent is `random`. On
     `CellMini-v0` `bo-spread` has 0.448, worse than `graph-ei-matern52` with 0.271. `learned-policy`, which was trained
     on tables of other languages, is not selected: without sources it has 0.083 on CharHPO, 0.148 on NMTHPO. The table
     was fitted to all of these environments: it is a summary, not a forecast. Agents of other packages are not selected,
@@ -65,7 +66,8 @@ class Auto(Agent):
     Args:
         problem: Any problem.
         seed: Seed of the selected agent.
-        late: Whether results may be delayed or the budget may grow, so that the agent cannot plan with it.
+        late: Whether results may be delayed, or the budget may grow: then no agent that plans with the budget or needs
+            each result at once is selected.
         **hyperparameters: Arguments of the selected agent.
     """
 
@@ -77,12 +79,7 @@ class Auto(Agent):
 
 
 def chosen(problem: Problem, late: bool = False) -> str:
-    """Return the registered name of the agent for a problem, never that of an external one.
-
-    Args:
-        problem: The problem.
-        late: See `Auto`.
-    """
+    """Return the registered name of the agent that `Auto` selects for a problem; `late` as there."""
     arms = problem.features is None and problem.mutate is None and isinstance(problem.action_space, Discrete)
     if problem.objectives > 2 or (problem.objectives == 2 and arms):
         return "random"

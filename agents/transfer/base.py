@@ -1,4 +1,4 @@
-"""Base classes of transfer agents: first suggestion from source tasks, refits of a Gaussian process of the problem."""
+"""Base classes of transfer agents: trees fitted to source tasks, and a Gaussian process of the problem itself."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hpo_envs.agents.problem import Problem
 from hpo_envs.agents.search.base import CandidateAgent
 
 TREES = 32
-"""Number of trees for each source."""
+"""Number of trees fitted to each source."""
 
 SHARE, LEAST = 0.7, 4
 """Fraction of the features considered by a split, and smallest number of rows of a node that is split."""
@@ -28,7 +28,7 @@ class TransferAgent(CandidateAgent):
     """Base class of optimizers whose first suggestion is the candidate with the best prediction from other tables.
 
     An ensemble of regression trees is fitted to the normal scores of each source's rewards and predicts every
-    candidate; candidates in the source keep their measured scores. Agents on the same sources share the ensembles.
+    candidate; candidates in the source keep the mean of their measured scores. Agents share the ensembles.
 
     Args:
         problem: A finite problem with features and sources.
@@ -36,7 +36,7 @@ class TransferAgent(CandidateAgent):
 
     Attributes:
         most: Largest number of objectives that the agent supports.
-        scores: (objectives, sources, trees, candidates) predicted normal scores.
+        scores: (objectives, sources, TREES // 2, candidates) normal scores predicted by the agent's trees.
         means: (objectives, sources, candidates) means of `scores` over the trees.
 
     Raises:
@@ -53,8 +53,9 @@ class TransferAgent(CandidateAgent):
         base, names = self.features if self.problem.base is None else self.problem.base, self.problem.feature_names
         known, half = usable(self.problem), np.sort(self.rng.choice(TREES, TREES // 2, replace=False))
         rows = slice(None) if self.problem.index is None else self.problem.index
-        every = [predictions(known, base, names, j)[:, half][:, :, rows] for j in range(problem.objectives)]
-        self.scores = np.stack(every)
+        self.scores = np.stack(
+            [predictions(known, base, names, j)[:, half][:, :, rows] for j in range(problem.objectives)]
+        )
         self.means = self.scores.mean(axis=2)
 
     def _first(self) -> int:
@@ -63,7 +64,7 @@ class TransferAgent(CandidateAgent):
 
     @property
     def observed(self) -> tuple[Indices, Floats]:
-        """(t,) candidates of `rows`, and (t,) rewards of the first objective; pending ones are at expected rewards."""
+        """(t,) candidates in `rows` and (t,) rewards of the first objective, with pending evaluations at the end."""
         return np.array(self.rows, np.intp), np.array(self.rewards)[:, 0]
 
 
@@ -71,7 +72,7 @@ def usable(problem: Problem) -> tuple[Source, ...]:
     """Return the sources that share a feature with the problem.
 
     Raises:
-        ValueError: There are none.
+        ValueError: No source does.
     """
     found = tuple(s for s in problem.sources if s.shared(problem.feature_names)[0])
     if not found:
@@ -83,7 +84,14 @@ def usable(problem: Problem) -> tuple[Source, ...]:
 
 
 def predictions(sources: Sequence[Source], base: Floats, names: tuple[str, ...], objective: int = 0) -> Floats:
-    """Return (sources, TREES, rows) normal scores that trees fitted to each source predict for (rows, d) features."""
+    """Return (sources, TREES, rows) normal scores that trees fitted to each source predict for the rows of a base.
+
+    Args:
+        sources: Sources, each of which shares a feature with the base.
+        base: (rows, d) features.
+        names: Names of the features of the base.
+        objective: Index of the objective.
+    """
     found = []
     for source in sources:
         theirs, mine = source.shared(names)
@@ -119,7 +127,7 @@ class Posterior:
         mean: (n,) posterior mean of every candidate.
         deviation: (n,) posterior deviation of every candidate.
         left_out: (t,) predicted mean of each observation given all others.
-        left_out_deviation: (t,) deviation of this prediction, noise included.
+        left_out_deviation: (t,) deviation of each of these predictions, noise included.
     """
 
     mean: Floats
@@ -129,7 +137,7 @@ class Posterior:
 
 
 REFIT = 0.1
-"""Relative growth in observations after which a kernel is re-estimated."""
+"""Relative growth of the number of observations after which a kernel is re-estimated."""
 
 
 class TargetAgent(TransferAgent):
@@ -147,7 +155,7 @@ class TargetAgent(TransferAgent):
 
     @classmethod
     def prepare(cls, agents: Sequence[TargetAgent]) -> None:
-        """Re-estimate, in one batch, the kernels that are due after the initial design."""
+        """Re-estimate in one batch the kernels of the agents that are past the initial design and due, see `REFIT`."""
         given = [(agent, *agent._given()) for agent in agents if not agent._in_design()]
         due = [(a, a.features[rows], y) for a, rows, y in given if is_due(len(y), a._fitted_at, REFIT)]
         fits = KernelFit.estimate_each("matern52", [(x, y, a._fit) for a, x, y in due], KernelPrior())
@@ -155,7 +163,7 @@ class TargetAgent(TransferAgent):
             agent._fit, agent._fitted_at = fit, len(y)
 
     def posterior(self) -> Posterior:
-        """Return the posterior given the observations; first re-estimate the kernel if that is due.
+        """Return the posterior given the observations, after re-estimating the kernel if that is due.
 
         Leave-one-out predictions follow equations 5.10 to 5.12 of Rasmussen and Williams (2006).
         """

@@ -1,4 +1,4 @@
-"""The agent `learned`: a stacked Gaussian process with trained hyperparameters; which weights it uses on a problem."""
+"""The agent `learned`: a stacked Gaussian process with trained hyperparameters; choice of weights for a problem."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from hpo_envs.agents.models.gp.stacked import START, StackedGP, Tables, correlat
 from hpo_envs.agents.problem import Problem
 from hpo_envs.agents.search.base import CandidateAgent
 
-WEIGHTS = Path(__file__).parent / "data" / "learned.json"
+WEIGHTS = Path(__file__).with_name("data") / "learned.json"
 
 LARGEST = 5000
 """Largest number of candidates in the model; if there are more, a random subset is modelled."""
@@ -29,17 +29,17 @@ LONGEST = 300
 
 
 W = TypeVar("W", bound=Any)
-"""Trained weights with `name` and training `languages`."""
+"""Type of trained weights, which have a `name` and the `languages` of their training."""
 
 
 @dataclass(frozen=True)
 class LearnedNumbers:
-    """Trained hyperparameters of the model.
+    """Trained hyperparameters of the stacked Gaussian process.
 
     Attributes:
         name: Name of the weights.
         languages: Languages of all tables that they were trained on.
-        numbers: (seeds, len(START)) hyperparameters, one model per training seed.
+        numbers: (seeds, len(START)) hyperparameters in the order of `START`, one model per training seed.
     """
 
     name: str
@@ -52,13 +52,13 @@ class Learned(CandidateAgent):
 
     Other tables' observations (`problem.sources`) enter the model's mean and covariance: each table's normal scores are
     modelled by a Gaussian process; their predictions for the candidates have a mean m and deviations d_j from it. The
-    weight of each part and the exploration of the acquisition function are the numbers of `START`, which were trained
-    by evolution strategies on whole runs over many tables (`python -m hpo_envs.benchmarks.learned.train`). The first
-    candidate is the one with the largest m.
+    weight of each part and the exploration of the acquisition function are hyperparameters, named in `START`, which
+    were trained by evolution strategies on whole runs over many tables (`python -m hpo_envs.benchmarks.learned.train`).
+    The first candidate is the one with the largest m.
 
-    The shipped weights with the most training languages are used, among those trained on none of the problem's
-    (`problem.held_out`). Without sources, m = 0: the first candidate is random, and the model is untrained, because the
-    weights were trained with sources.
+    Of the shipped weights that were trained on none of the problem's languages (`problem.held_out`), those with the
+    most training languages are used. Without sources, m = 0, the first candidate is random, and the hyperparameters are
+    those of `START`, because the weights were trained with sources.
 
     Formula:
         u(x) ~ GP(slope m(x), a M(x, x') + c + e m(x) m(x') + s sum_j d_j(x) d_j(x'))    M: Matern 5/2
@@ -79,10 +79,10 @@ class Learned(CandidateAgent):
     Args:
         problem: A finite problem with features and one objective.
         seed: Seed of `self.rng`, which breaks ties, and draws the first candidate without sources.
-        trained: Whether to use trained numbers instead of `START`.
+        trained: Whether to use trained hyperparameters instead of those of `START`, if there are sources.
         seen: Whether weights trained on the problem's languages are allowed; results are marked.
         weights: Name of the weights; None: those trained on most languages, but on none of the problem's.
-        member: Index of the only training seed of the weights to use; None: all of them.
+        member: Index of the only training seed whose hyperparameters are used; None: all seeds.
 
     Raises:
         ValueError: More than one objective, unknown weights, or weights trained on the problem's languages although
@@ -100,11 +100,8 @@ class Learned(CandidateAgent):
         used = LearnedNumbers("untrained", frozenset(), np.array([[*START.values()]]))
         if trained and sources:
             used = chosen(shipped(), () if seen else problem.held_out, weights)
-            used = (
-                used
-                if member is None
-                else replace(used, numbers=used.numbers[[chosen_member(member, len(used.numbers))]])
-            )
+            if member is not None:
+                used = replace(used, numbers=used.numbers[[chosen_member(member, len(used.numbers))]])
         self.trained_on = used.languages
         self._transfer, self.random_first = bool(sources), int(not sources)
         n = len(self.features)
@@ -125,7 +122,7 @@ class Learned(CandidateAgent):
         self._spent, self._evaluations = 0.0, 0
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Observe the outcome and the cost of one candidate."""
+        """Record the outcome and the cost of a candidate; the model observes at most `LONGEST` successful ones."""
         self._spent += float(info.get("cost", 1.0))
         self._evaluations += bool(info.get("finished", True))
         super().tell(action, reward, info)
@@ -136,7 +133,7 @@ class Learned(CandidateAgent):
 
     @property
     def _told(self) -> Floats:
-        """(seeds, 1, t) observed rewards of the modelled candidates, repeated for each training seed."""
+        """(seeds, 1, t) rewards that the model observed, in order, repeated for each training seed."""
         known = [float(r[0]) for row, r in zip(self.rows, self.rewards, strict=True) if row in self._at]
         return np.tile(known[: self._model.count], (len(self._model.variance), 1, 1))
 
@@ -165,18 +162,21 @@ class Learned(CandidateAgent):
 
 
 def fit_sources(tables: Iterable[tuple[Floats, Floats]]) -> tuple[list[SourceGP], Floats | None]:
-    """Return the models of the tables, and the (d,) geometric mean of their length-scales (None without tables)."""
+    """Return the models of tables, given as (t, d) features and (t,) rewards, and their mean length-scales.
+
+    Length-scales are (d,) geometric means over the models; None without tables.
+    """
     models = [source_gp(x, y) for x, y in tables]
     return models, np.exp(np.mean([np.log(m.lengths) for m in models], axis=0)) if models else None
 
 
 def chosen(known: Sequence[W], excluded: Iterable[str], name: str | None = None) -> W:
-    """Return the weights trained on most languages, but on none of the excluded ones.
+    """Return the weights trained on most languages, but on none of the excluded ones; errors as in `unseen`.
 
-    With a name, consider only the weights of this name.
+    With a name, only weights of this name are considered.
 
     Raises:
-        ValueError: There are no such weights.
+        ValueError: All weights, or those of the name, were trained on an excluded language.
     """
     free = unseen(known, excluded, name)
     if not free:
@@ -189,7 +189,7 @@ def chosen(known: Sequence[W], excluded: Iterable[str], name: str | None = None)
 
 
 def chosen_member(member: int, members: int) -> int:
-    """Return `member` as an int; raise ValueError unless it is an index of one of `members` training seeds."""
+    """Return `member` as an int; raise a ValueError unless it is an int in [0, members)."""
     if whole("member", member, 0) >= members:
         raise ValueError(f"member must be an int in [0, {members}), got {member!r}")
     return int(member)
@@ -208,7 +208,11 @@ def unseen(known: Sequence[W], excluded: Iterable[str], name: str | None = None)
 
 
 def has_unseen(problem: Problem, /, **hyperparameters: Any) -> bool:
-    """Return whether weights for a problem exist: not trained on its languages, allowed by `seen`, or not needed."""
+    """Return whether `Learned` can run on a problem: weights are not needed, `seen` is true, or some are unseen.
+
+    Raises:
+        ValueError: The hyperparameter `weights` is unknown.
+    """
     given = hyperparameters.get
     if not problem.sources or given("seen") or not given("trained", True):
         return True

@@ -1,4 +1,4 @@
-"""Base class of agents that act on the observations of `wrappers.CandidateObservation`, with or without the history."""
+"""Base class of agents that act on observations as `wrappers.CandidateObservation` makes them."""
 
 from __future__ import annotations
 
@@ -16,14 +16,16 @@ from hpo_envs.agents.transfer.learned import LONGEST
 
 
 class ObservingAgent(CandidateAgent):
-    """Base class of agents that observe candidates as a policy does in training, by the same code.
+    """Base class of agents that compute the observations of a policy by the same code as in its training.
+
+    Subclasses call `observe_space` once, in their constructor.
 
     Args:
         problem: A finite problem with features and one objective.
         seed: Seed of `self.rng`, which draws the candidates that are observed.
         features: Groups of columns, see `candidate_set.GROUPS`.
         most: Largest number of candidates observed; if there are more, a random subset is observed.
-        numbers: Hyperparameters of the stacked process, see `CandidateSet`.
+        numbers: Hyperparameters of the stacked process, see `CandidateSet`; None: those of `gp.stacked.START`.
 
     Attributes:
         pool: (n,) candidates observed, ascending.
@@ -45,7 +47,7 @@ class ObservingAgent(CandidateAgent):
         self._at, self._spent = {int(k): i for i, k in enumerate(self.pool)}, 0.0
 
     def observe_space(self, space: CandidateArrays) -> None:
-        """Start a run with the given candidates, none of them evaluated."""
+        """Start a run with the candidates of `pool`, none of them evaluated, as arrays of one episode."""
         budget = int(self.problem.budget or len(self.features)) if "history" in self._columns else 0
         self._space, self._budget = space, budget
         self._set = self._fresh()
@@ -54,16 +56,16 @@ class ObservingAgent(CandidateAgent):
         return CandidateSet(self._space, self._columns, self._numbers, self._budget)
 
     def observation(self, blind: bool = False) -> dict[str, npt.NDArray[np.float32]]:
-        """Return the arrays of `CandidateObservation` with a batch axis of 1.
+        """Return the arrays of `CandidateObservation` by name, with a batch axis of 1.
 
-        If `blind`, they are those before the first evaluation, but for the budget left.
+        If `blind`, return those of a run without evaluations, but with the current budget left.
         """
         budget = self.problem.budget
         left = 1.0 - (self._spent / budget if budget else len(self.rows) / len(self.features))
         return (self._fresh() if blind else self._set).observation(np.array([min(max(left, 0.0), 1.0)]))
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Observe the outcome and the cost of one candidate."""
+        """Record the outcome and the cost of a candidate; the observations have it if it is in `pool` and succeeded."""
         self._spent += float(info.get("cost", 1.0))
         super().tell(action, reward, info)
 

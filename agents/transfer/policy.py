@@ -1,4 +1,4 @@
-"""The agents `learned-policy` and `in-context`: candidates drawn by a trained policy; weights that suit a problem."""
+"""The agents `learned-policy` and `in-context`, which follow trained policies; choice of weights for a problem."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ class Policy(ObservingAgent):
     """A policy trained by reinforcement learning, which draws each candidate from its probabilities.
 
     The policy's input is that of `wrappers.CandidateObservation`, computed by the same code: features of each
-    candidate, a mask of evaluated ones, and the state of the episode.
+    candidate, a mask of candidates that were not evaluated, and the state of the episode.
 
-    Without a file the shipped weights are used (registered as `learned-policy`): those trained on most languages, but
-    on none of the problem's (`problem.held_out`). Their scores are linear in the predictions of source tasks and in the
+    Without a file (as the agent `learned-policy`) the shipped weights are used: those trained on most languages, but on
+    none of the problem's (`problem.held_out`). Their scores are linear in the predictions of source tasks and in the
     mean, deviation and log expected improvement of the Gaussian process of `learned`. The source tasks are
     `problem.sources`; without these, shipped networks fitted to one table each, of the same hyperparameters and other
-    languages; without either, none. They were trained by natural policy gradients on whole episodes over many tables
-    (`python -m hpo_envs.benchmarks.learned.policy`), where the return is the mean of the best rewards so far plus half
-    of the last one. Files may hold networks, trained by masked proximal policy optimisation. Evaluated candidates have
-    probability 0.
+    languages; without either, none. The weights were trained by natural policy gradients on whole episodes over many
+    tables (`python -m hpo_envs.benchmarks.learned.policy`), where the return is the mean over the episode of the best
+    reward so far, plus half of the final one. Files may have networks, trained by masked proximal policy optimisation.
+    Evaluated candidates have probability 0; once all observed ones were evaluated, the others are drawn at random.
 
     Formula:
         p(i) = softmax(mean over seeds of log p_seed)_i over the most probable candidates, as many as in training
@@ -51,13 +51,13 @@ class Policy(ObservingAgent):
 
     Args:
         problem: A finite problem with features and one objective.
-        seed: Seed of `self.rng`, which draws the candidates.
+        seed: Seed of `self.rng`, which draws the candidates, and a subset of 5,000 to observe if there are more.
         file: File written by `hpo_envs.integrations.candidate_policy.save_policy`; None: the shipped weights.
         sha256: Required sha256 of the file; None: any.
         deterministic: Whether the most probable candidate is suggested instead of a sampled one.
         seen: Whether weights trained on the problem's languages are allowed; results are marked.
         weights: Name of the weights in the file; None: those trained on most languages, but on none of the problem's.
-        member: Index of the only training seed of the weights to use; None: all of them.
+        member: Index of the only training seed whose network is used; None: all seeds.
         blind: Whether the history is hidden from the network, to measure its value.
 
     Raises:
@@ -81,9 +81,9 @@ class Policy(ObservingAgent):
         self.observe_space(self._space_of(seen))
 
     def _space_of(self, seen: bool) -> CandidateArrays:
-        """Return the candidates, with predictions of source tasks or, without any, of a shipped prior.
+        """Return the observed candidates, with predictions of source tasks or, without any, of a shipped prior.
 
-        The languages of a prior that is used are added to `trained_on`.
+        There are none if no feature needs them or no prior suits. The languages of the prior are added to `trained_on`.
         """
         x, sources = self.features[self.pool], [s for s in self.problem.sources if not s.feature_names]
         if not {"prior", "stacked"} & set(self._used.features):
@@ -112,7 +112,7 @@ class Policy(ObservingAgent):
         return int(self.pool[self.rng.choice(len(probability), p=probability / probability.sum())])
 
     def log_probabilities(self, free: npt.NDArray[np.bool_]) -> Floats:
-        """Return the (n,) log probabilities of the candidates in `pool`; -inf outside the (n,) mask `free`."""
+        """Return the (n,) log probabilities of the candidates in `pool`; -inf outside of the (n,) mask `free`."""
         seen = {k: v[0] for k, v in self.observation(self._blind).items()}
         total = np.zeros(len(free))
         for member in self._members:
@@ -124,14 +124,14 @@ class Policy(ObservingAgent):
 
 
 class InContext(Policy):
-    """A network that learned to search from the history of a run, on tasks of other families.
+    """A network that learned, on tasks of other families, to search from the history of a run.
 
-    The network scores every candidate from the predictions of Gaussian processes with random length-scales of three
-    kinds, from how typical the candidate is, and from the evaluated ones; no hyperparameter has a name, so that all
-    knowledge of a problem comes from the run. Scores are learned expected gains: states of searches on tables and on
-    random functions were recorded, and the network trained to draw candidates with a large gain over the best
-    evaluation so far (`python -m hpo_envs.benchmarks.learned.in_context`). The weights are those trained on most
-    languages and task groups, but on none of the problem's. The first candidate is random.
+    The network scores every candidate from the predictions of Gaussian processes with length-scales of three kinds,
+    from how typical the candidate is, and from the evaluated ones; hyperparameters have no names, so that all knowledge
+    of a problem comes from the run. States of searches on tables and on random functions were recorded, and the network
+    was trained to draw candidates with a large gain over the best evaluation so far
+    (`python -m hpo_envs.benchmarks.learned.in_context`). The weights are those trained on most languages and task
+    groups, but on none of the problem's. The first candidate is random.
 
     Formula:
         next = argmax_i mean over seeds of log p_seed(i)
@@ -152,7 +152,7 @@ class InContext(Policy):
     Args:
         problem: A finite problem with features and one objective.
         seed: Seed of `self.rng`, which draws the first candidate.
-        file: Other weights of the same training; None: the shipped ones.
+        file: File of other weights, see `Policy`; None: the shipped weights of this agent.
         deterministic: Whether the most probable candidate is suggested instead of a sampled one.
         **more: Other arguments of `Policy`.
 
@@ -171,36 +171,36 @@ class InContext(Policy):
 
 
 def known(file: str | None, sha256: str | None = None) -> tuple[PolicyWeights, ...]:
-    """Return the weights in a file, or the shipped ones if `file` is None."""
+    """Return the weights in a file, see `policy_file.read`, or those shipped for `learned-policy` if `file` is None."""
     return (policy_file.shipped() if file is None else policy_file.read(file, sha256)).trained
 
 
 def unfit(problem: Problem, used: PolicyWeights) -> str | None:
-    """Return the reason why weights cannot be used on a problem, as the end of a message; None if they can."""
-    names = used.feature_names
-    if "hyperparameters" in used.features and names and names != problem.feature_names:
-        return (
-            f"on the hyperparameters that it was trained on, {', '.join(names)}, got {', '.join(problem.feature_names)}"
-        )
+    """Return why weights do not suit a problem, as the end of "policy must be used ..."; None if they do."""
+    names, given = used.feature_names, problem.feature_names
+    if "hyperparameters" in used.features and names and names != given:
+        return f"on the hyperparameters that it was trained on, {', '.join(names)}, got {', '.join(given)}"
     return None
 
 
 def has_unseen(problem: Problem, /, seen: bool = False, file: str | None = None, **hyperparameters: Any) -> bool:
-    """Return whether there are weights that may be used on a problem."""
+    """Return whether there are weights that may be used on a problem: unseen ones, or any if `seen`.
+
+    Raises:
+        ValueError: The file is invalid, or the hyperparameter `weights` is unknown.
+    """
     trained = known(file, hyperparameters.get("sha256"))
     return bool(unseen(trained, () if seen else problem.held_out, hyperparameters.get("weights")))
 
 
 def fits(problem: Problem, /, *, seen: bool = False, **hyperparameters: Any) -> bool:
-    """Return whether the policy of a file, or the shipped one, can run on a problem."""
-    finite = problem.features is not None and problem.objectives == 1
-    if not finite or not has_unseen(problem, seen, **hyperparameters):
-        return False
-    weights = known(hyperparameters.get("file"), hyperparameters.get("sha256"))
-    excluded = () if seen else problem.held_out
-    return unfit(problem, chosen(weights, excluded, hyperparameters.get("weights"))) is None
+    """Return whether the policy of a file, or the shipped one, can run on a problem; errors as in `has_unseen`."""
+    given, excluded = hyperparameters.get, () if seen else problem.held_out
+    free = unseen(known(given("file"), given("sha256")), excluded, given("weights"))
+    suits = bool(free) and unfit(problem, chosen(free, ())) is None
+    return suits and problem.features is not None and problem.objectives == 1
 
 
 def has_unseen_context(problem: Problem, /, file: str | None = None, **hyperparameters: Any) -> bool:
-    """Return whether there are weights of `InContext` that may be used on a problem."""
+    """Return whether there are weights of `InContext` that may be used on a problem; see `has_unseen`."""
     return has_unseen(problem, file=file or str(IN_CONTEXT), **hyperparameters)

@@ -1,4 +1,4 @@
-"""Files of trained policies (.npz): arrays and a record in JSON, size limit. Reading one executes nothing."""
+"""Files of trained policies (.npz): arrays and a record in JSON; reading one executes nothing in it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ RECORD, FORMAT = "record", 3
 MOST_BYTES = 16 << 20
 """Largest size of a file, and of its unpacked entries together."""
 
-SHIPPED = Path(__file__).parent / "data" / "policy.npz"
+SHIPPED = Path(__file__).with_name("data") / "policy.npz"
+"""Weights and priors of the agent `learned-policy`."""
 
 IN_CONTEXT = SHIPPED.with_name("in_context.npz")
 """Weights of the agent `in-context`."""
@@ -38,10 +39,10 @@ class PolicyWeights:
     Attributes:
         name: Name of the weights.
         languages: Languages of all tables that they were trained on.
-        features: Groups of columns that the network reads.
+        features: Groups of columns that the networks read, see `candidate_set.GROUPS`.
         candidates: Size of the candidate sets in training.
         hidden: Units of each layer; 0: scores are linear in the columns.
-        members: One network per training seed.
+        members: Arrays of one network per training seed, see `candidate_net.shapes`.
         feature_names: Names of the hyperparameters that the networks read, in order; empty: any.
         numbers: Trained hyperparameters of the stacked process; missing ones have the values of `START`.
     """
@@ -58,13 +59,13 @@ class PolicyWeights:
 
 @dataclass(frozen=True, eq=False)
 class SourceNetworks:
-    """Predictions of J tables of one family for any configuration, by a small network trained on each table.
+    """Small networks, each trained on one of J tables of a family, that predict the scores of any configuration.
 
     Attributes:
         names: Names of the d features.
         languages: Languages of each of the J tables.
-        networks: (J, h, d + 2) weights, biases and output weights of h units.
-        spaces: (J, 3, d) mean and deviation of each table's features, and fitted length-scales.
+        networks: (J, h, d + 2) input weights, bias and output weight of each of h hidden units.
+        spaces: (J, 3, d) means and deviations of each table's features, and length-scales fitted to it.
     """
 
     names: tuple[str, ...]
@@ -73,14 +74,14 @@ class SourceNetworks:
     spaces: Floats
 
     def without(self, languages: Sequence[str]) -> SourceNetworks:
-        """Return the networks of the tables that have none of the given languages."""
+        """Return the networks of the tables that have none of the given languages, possibly none."""
         kept = [j for j, known in enumerate(self.languages) if not {*known} & {*languages}]
         return SourceNetworks(
             self.names, tuple(self.languages[j] for j in kept), self.networks[kept], self.spaces[kept]
         )
 
     def predict(self, features: Floats) -> Floats:
-        """Return (J, n) predicted scores of (n, d) features in [0, 1], each table's on an arbitrary scale."""
+        """Return (J, n) scores predicted for (n, d) features in [0, 1], on a different scale for each table."""
         d = features.shape[1]
         units = np.tanh(self.networks[..., :d] @ (2.0 * features - 1.0).T + self.networks[..., d : d + 1])
         return np.asarray((self.networks[:, None, :, d + 1] @ units)[:, 0])
@@ -93,7 +94,7 @@ class SourceNetworks:
 
 @dataclass(frozen=True)
 class Contents:
-    """Contents of a file: trained weights, a prior for each family, and the sha256."""
+    """Contents of a file: trained weights, priors (one for each of some families), and the sha256 of the file."""
 
     trained: tuple[PolicyWeights, ...]
     priors: tuple[SourceNetworks, ...]
@@ -101,7 +102,7 @@ class Contents:
 
 
 def write(file: Path | str, trained: Sequence[PolicyWeights], priors: Sequence[SourceNetworks] = ()) -> Path:
-    """Write weights and priors as float16 numbers; return the path, with `.npz` added to a name without a suffix."""
+    """Write weights and priors, rounded to float16; return the path, with `.npz` added to a name without a suffix."""
     path = Path(file) if Path(file).suffix else Path(f"{file}.npz")
     entries: dict[str, npt.NDArray[Any]] = {}
     record: dict[str, Any] = {"format": FORMAT, "trained": [], "priors": []}
@@ -135,7 +136,8 @@ def read(file: str, sha256: str | None = None) -> Contents:
         sha256: Required sha256 of the file; None: any.
 
     Raises:
-        ValueError: The file does not exist, was not written by `write`, or has another sha256.
+        ValueError: The file does not exist, is larger than `MOST_BYTES`, was not written by `write`, or has another
+            sha256.
     """
     try:
         found = _contents(regular(Path(file)).read_bytes())
@@ -165,11 +167,7 @@ def _contents(data: bytes) -> Contents:
 
 
 def arguments(file: str) -> dict[str, Any]:
-    """Return arguments of `hpo_envs.agents.transfer.policy:Policy`: the absolute path of a file and its sha256.
-
-    Raises:
-        ValueError: The file does not exist, or was not written by `save_policy`.
-    """
+    """Return arguments of `policy.Policy`: the absolute path of a `file` and its `sha256`; errors as in `read`."""
     return {"file": str(Path(file).resolve()), "sha256": read(file).sha256}
 
 
@@ -217,5 +215,5 @@ def _array(archive: Mapping[str, npt.NDArray[Any]], name: str, shape: tuple[int,
 
 @functools.cache
 def shipped() -> Contents:
-    """Return the shipped weights and priors of the agent `learned-policy`."""
+    """Return the contents of `SHIPPED`, read by the first call."""
     return read(str(SHIPPED))

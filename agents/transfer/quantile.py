@@ -1,4 +1,4 @@
-"""Quantile-based transfer: a Gaussian process of normal quantiles corrects predictions from other tables."""
+"""Quantile-based transfer: predictions from source tasks, corrected by a Gaussian process of normal quantiles."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ class QuantileCopula(TargetAgent):
     trees of all sources.
 
     Formula:
-        z = Phi^-1(F(y)), F: empirical distribution, cut off at delta = 1 / (4 t^(1/4) sqrt(pi log t))
+        z = Phi^-1(F(y)), F: empirical distribution, clipped at delta and 1 - delta
+        delta = 1 / (4 t^(1/4) sqrt(pi log t))
         r_j = (z_j - m(x_j)) / s(x_j)                   m, s: the sources' mean and deviation
         z(x) ~ N(m(x) + s(x) m_r(x), s(x)^2 v_r(x))     m_r, v_r: posterior of a Gaussian process on r
         next = argmax EI(z(x), max_j z_j)
@@ -39,8 +40,8 @@ class QuantileCopula(TargetAgent):
 
     def __init__(self, problem: Problem, seed: int) -> None:
         super().__init__(problem, seed)
-        worlds = self.scores[0].reshape(-1, self.scores.shape[-1])
-        self._mean, self._deviation = worlds.mean(axis=0), np.maximum(worlds.std(axis=0), 0.05)
+        trees = self.scores[0].reshape(-1, self.scores.shape[-1])
+        self._mean, self._deviation = trees.mean(axis=0), np.maximum(trees.std(axis=0), 0.05)
 
     def _given(self) -> tuple[Indices, Floats]:
         rows, y = self.observed
@@ -53,7 +54,7 @@ class QuantileCopula(TargetAgent):
 
 
 def copula(y: Floats) -> Floats:
-    """Return the normal quantiles of the empirical distribution of (t,) observations, truncated as in section 3.1."""
+    """Return the (t,) normal quantiles of (t,) observations' ranks, with ranks clipped as in section 3.1."""
     from scipy.special import ndtri
     from scipy.stats import rankdata
 

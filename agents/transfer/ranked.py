@@ -1,4 +1,4 @@
-"""Fixed orders of the candidates, computed from other tables; nothing is learned during the run."""
+"""Fixed orders of the candidates, computed from source tasks; nothing is learned during the run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hpo_envs.agents.transfer.base import TransferAgent
 
 
 class ZeroShot(TransferAgent):
-    """Search through the candidates in the order of their mean normal score predicted from other tables.
+    """Search through the candidates in the order of the mean normal scores predicted from other tables.
 
     Formula:
         next = argmax_x (1 / J) sum_j s_j(x)        s_j(x): prediction of source j, see `TransferAgent`
@@ -36,16 +36,16 @@ class ZeroShot(TransferAgent):
 class Portfolio(TransferAgent):
     """Greedy portfolio: each suggestion is the candidate that improves most on the previous ones over other tables.
 
-    A world is one tree of one source. Greedy selection achieves at least 1 - 1 / e of the best portfolio's value,
-    because the objective is submodular.
+    Each tree of each source predicts one table. Greedy selection achieves at least 1 - 1 / e of the best portfolio's
+    value, because the objective is submodular. Once no candidate improves a table, the mean prediction decides.
 
     Formula:
-        next = argmax_x sum_w max(0, s_w(x) - max_{x' in P} s_w(x'))    w: worlds, P: suggestions so far
+        next = argmax_x sum_w max(0, s_w(x) - max_{x' in P} s_w(x'))    w: trees, P: suggestions so far
 
     Paper: Matthias Feurer, Katharina Eggensperger, Stefan Falkner, Marius Lindauer and Frank Hutter. Auto-Sklearn 2.0:
     Hands-free AutoML via Meta-Learning. JMLR 23:1-61, 2022, section 3.2.1.
 
-    Complexity: O(W n) a suggestion, W worlds (16 a source), n candidates.
+    Complexity: O(W n) a suggestion, W trees (16 a source), n candidates.
 
     Example:
         from hpo_envs import run
@@ -59,14 +59,14 @@ class Portfolio(TransferAgent):
 
     def __init__(self, problem: Problem, seed: int) -> None:
         super().__init__(problem, seed)
-        self._worlds = self.scores[0].reshape(-1, self.scores.shape[-1])
-        self._best = np.full(len(self._worlds), self._worlds.min())
+        self._trees = self.scores[0].reshape(-1, self.scores.shape[-1])
+        self._best = np.full(len(self._trees), self._trees.min())
 
     def _first(self) -> int:
         return self._suggest()
 
     def _suggest(self) -> int:
-        gains = np.maximum(self._worlds - self._best[:, None], 0.0).mean(axis=0)
-        row = self.best_free(gains + 1e-6 * self.means[0].mean(axis=0))  # once no world gains, the mean decides
-        self._best = np.maximum(self._best, self._worlds[:, row])
+        gains = np.maximum(self._trees - self._best[:, None], 0.0).mean(axis=0)
+        row = self.best_free(gains + 1e-6 * self.means[0].mean(axis=0))
+        self._best = np.maximum(self._best, self._trees[:, row])
         return row

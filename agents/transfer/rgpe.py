@@ -13,12 +13,12 @@ from hpo_envs.agents.transfer.base import TargetAgent, standardised
 
 
 class RGPE(TargetAgent):
-    """Expected improvement of a mixture of models of tables, weighted by how well each ranks the observations.
+    """Expected improvement of an ensemble of models, one per table, weighted by how well they rank the observations.
 
     The weight of a model is the fraction of samples of its predictions at the observed candidates in which it misranks
-    the fewest pairs; the problem's own Gaussian process is judged by leave-one-out predictions. A source whose median
-    number of misranked pairs exceeds the 95 % quantile of the problem's own model has weight 0. Base models are trees,
-    not the paper's Gaussian processes: one of the trees is a sample.
+    the fewest pairs; the Gaussian process of the problem itself is judged by leave-one-out predictions. A source whose
+    median number of misranked pairs exceeds the 95 % quantile of this process has weight 0. Sources are modelled by
+    trees, not by the paper's Gaussian processes: a sample is one of the trees.
 
     Formula:
         L_i = sum_{j, k} [ (f_i(x_j) < f_i(x_k)) xor (y_j < y_k) ]      f_i: a sample of model i
@@ -43,7 +43,8 @@ class RGPE(TargetAgent):
         samples: Number of samples of each model.
 
     Attributes:
-        weights: (sources + 1,) weights of the last suggestion, the problem's own model last.
+        weights: (sources + 1,) weights of the models at the last suggestion, that of the problem last; before it, equal
+            ones of the sources, and 0.
     """
 
     def __init__(self, problem: Problem, seed: int, *, samples: int = 64) -> None:
@@ -63,32 +64,31 @@ class RGPE(TargetAgent):
         theirs = self.scores[0][:, drawn][:, :, rows]  # (J, S, t)
         noise = self.rng.standard_normal((self.samples, len(y)))
         left_out = own.left_out + own.left_out_deviation * noise
-        self.weights = weights(misranked(theirs, y), misranked_left_out(left_out, standardised(y)))
+        self.weights = weights(misranked(theirs, y), misranked(left_out, standardised(y), left_out=True))
         mean = self.weights[:-1] @ self.means[0] + self.weights[-1] * own.mean
         variance = self.weights[:-1] ** 2 @ self._deviations**2 + (self.weights[-1] * own.deviation) ** 2
         return self.best_free(expected_improvement(mean, np.sqrt(variance), float(mean[rows].max())))
 
 
-def misranked(samples: Floats, y: Floats) -> npt.NDArray[np.int64]:
-    """Return the (J, S) numbers of ordered pairs that (J, S, t) predictions rank differently from (t,) observations."""
-    wrong = (samples[..., :, None] < samples[..., None, :]) ^ (y[:, None] < y)
+def misranked(samples: Floats, y: Floats, left_out: bool = False) -> npt.NDArray[np.int64]:
+    """Return the (...,) numbers of ordered pairs that (..., t) predictions rank differently from (t,) observations.
+
+    Args:
+        samples: Samples of predictions.
+        y: Observations, in the unit of the predictions if `left_out`.
+        left_out: Whether these are leave-one-out predictions, which are compared with the other observations.
+    """
+    wrong = (samples[..., :, None] < (y if left_out else samples[..., None, :])) ^ (y[:, None] < y)
+    wrong[..., np.arange(len(y)), np.arange(len(y))] = False
     return np.asarray(wrong.sum(axis=(-2, -1)))
 
 
-def misranked_left_out(samples: Floats, y: Floats) -> npt.NDArray[np.int64]:
-    """Return the (S,) numbers of misranked pairs of (S, t) leave-one-out predictions.
-
-    Each prediction is compared with the observed values of all other candidates.
-    """
-    wrong = (samples[:, :, None] < y) ^ (y[:, None] < y)
-    wrong[:, np.arange(len(y)), np.arange(len(y))] = False
-    return np.asarray(wrong.sum(axis=(1, 2)))
-
-
 def weights(theirs: npt.NDArray[np.int64], own: npt.NDArray[np.int64]) -> Floats:
-    """Return the (J + 1,) weights of the models, that of the problem's own model last.
+    """Return the (J + 1,) weights of the models, that of the problem last.
 
-    The arguments are (J, S) numbers of misranked pairs of the sources' models, and (S,) numbers of the own model.
+    Args:
+        theirs: (J, S) numbers of misranked pairs in each sample of the sources' models.
+        own: (S,) numbers of misranked pairs in each sample of the problem's model.
     """
     losses = np.vstack([theirs, own]).astype(np.float64)
     diluting = np.median(theirs, axis=1) > np.quantile(own, 0.95)

@@ -1,4 +1,4 @@
-"""Quadratic ridge regression on hyperparameters, fitted to other tables: the baseline of trained policies."""
+"""Quadratic ridge regression on features, fitted to source tasks: the baseline of trained policies."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PENALTY = 30.0
 
 
 def fit(tables: Sequence[tuple[Floats, Floats]]) -> Floats:
-    """Return the (q,) coefficients of `terms`, fitted to the (t, d) features and (t,) rewards of all tables."""
+    """Return the (q,) coefficients of `terms`, fitted to the (t, d) features and (t,) rewards of one or more tables."""
     x = [terms(features) for features, _ in tables]
     x = [columns - columns.mean(axis=0) for columns in x]
     z = [normal_scores(rewards) for _, rewards in tables]
@@ -25,14 +25,14 @@ def fit(tables: Sequence[tuple[Floats, Floats]]) -> Floats:
 
 
 def terms(features: Floats) -> Floats:
-    """Return the d features, moved from [0, 1] to [-1, 1], and their d (d + 1) / 2 products, as columns of n rows."""
+    """Return (n, d + d (d + 1) / 2): (n, d) features, scaled from [0, 1] to [-1, 1], and products of two of them."""
     x = 2.0 * features - 1.0
     i, j = np.triu_indices(x.shape[1])
     return np.concatenate([x, x[:, i] * x[:, j]], axis=1)
 
 
 class Ridge(CandidateAgent):
-    """Search through candidates in the order of a quadratic function of their hyperparameters, fixed before the run.
+    """Search through candidates in the order of a quadratic function of their features, fixed before the run.
 
     The function is fitted to the normal scores of `problem.sources`.
 
@@ -55,17 +55,18 @@ class Ridge(CandidateAgent):
         seed: Seed of `self.rng`, which breaks ties.
 
     Raises:
-        ValueError: More than one objective, or no sources with the problem's features.
+        ValueError: More than one objective, or no source has all of the problem's features.
     """
 
     def __init__(self, problem: Problem, seed: int) -> None:
         super().__init__(problem, seed, initial=1, design="random")
         tables = [(s.features, s.rewards[:, 0]) for s in problem.sources if not s.feature_names]
         if problem.objectives != 1:
-            raise ValueError(f"objectives must be at most 1 for this agent, got {problem.objectives}")
+            raise ValueError(f"problem must have one objective for this agent, got {problem.objectives}")
         if not tables:
             raise ValueError(
-                f"sources must have all of the problem's features for this agent (transfer=), got {problem}"
+                "sources must be tables with all of the problem's features for this agent, which learns from them "
+                f"(transfer=, or sources= of tune), got {len(problem.sources)} that lack some"
             )
         self.random_first = 0
         self._scores = terms(self.features) @ fit(tables)
@@ -74,4 +75,4 @@ class Ridge(CandidateAgent):
         return self._suggest()
 
     def _suggest(self) -> int:
-        return self.best_free(self._scores) if self.free.any() else self.candidates.draw(self.rng)
+        return self.best_free(self._scores)

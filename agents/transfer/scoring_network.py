@@ -1,5 +1,6 @@
 """The policy network in PyTorch, for training; same weights as `candidate_net` (extra `rl` or `live`)."""
 
+from hpo_envs.agents.base import whole
 from hpo_envs.agents.models import candidate_net
 
 try:
@@ -15,13 +16,16 @@ class ScoringNetwork(nn.Module):  # type: ignore[misc,unused-ignore]
     Args:
         columns: Number of columns of a candidate.
         hidden: Units of each layer, at least 1.
-        skip: Weight of the last column in every score before training: a multiple of log expected improvement, where
-            the last group of features is a Gaussian process. Without it the policy starts uniform.
+        skip: Weight of the last column in every score before training; this column is log expected improvement if the
+            last group of features is that of a Gaussian process. With 0, the policy starts uniform.
+
+    Raises:
+        ValueError: `hidden` is not an int >= 1.
     """
 
     def __init__(self, columns: int, hidden: int, skip: float = 0.0) -> None:
         super().__init__()
-        layers = candidate_net.shapes(columns, hidden)
+        layers = candidate_net.shapes(columns, whole("hidden", hidden, 1))
         for name in dict.fromkeys(key.partition(".")[0] for key in layers):
             out, into = layers[f"{name}.weight"]
             setattr(self, name, nn.Linear(into, out, bias=f"{name}.bias" in layers))
@@ -30,11 +34,11 @@ class ScoringNetwork(nn.Module):  # type: ignore[misc,unused-ignore]
         nn.init.constant_(self.skip.weight[:, -1:], skip)
 
     def forward(self, x: torch.Tensor, mask: torch.Tensor, context: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the (batch, n) scores of candidates and the (batch, hidden) states of episodes.
+        """Return the (batch, n) scores of the candidates and the (batch, hidden) states of the episodes.
 
         Args:
-            x: (batch, n, columns) candidates; column 0 marks evaluated ones.
-            mask: (batch, n) bool, True for candidates that were not evaluated.
+            x: (batch, n, columns) candidates; column 0 is 1 for evaluated ones, else 0.
+            mask: (batch, n) bool, True for candidates that were not evaluated, False for padding, too.
             context: (batch, CONTEXT) numbers that describe the episodes.
         """
         columns = x.shape[2]

@@ -7,15 +7,16 @@ import numpy as np
 from hpo_envs.agents.models import Floats, Indices
 from hpo_envs.agents.models.acquisition import expected_hypervolume_improvement, expected_improvement
 from hpo_envs.agents.models.gp.kernels import of_square_distances, square_distances
+from hpo_envs.agents.models.gp.stacked import standardised
 from hpo_envs.agents.problem import Problem
-from hpo_envs.agents.transfer.base import TransferAgent, standardised
+from hpo_envs.agents.transfer.base import TransferAgent
 
 LENGTHS = (0.3, 0.75, 1.5, 3.0)
 """Length-scales of the models, which are weighted by their marginal likelihood."""
 
 SLOPE, MATERN, CONSTANT, ALONG, ACROSS, NOISE = 0.7, 0.5, 1.0, 0.25, 0.5, 0.02
-"""Weight of the sources' mean in the prior mean, and variances of the kernel's parts and of the noise; observations
-have variance 1."""
+"""Weight of the sources' mean in the prior mean, then factors of the kernel's four parts and variance of the noise, for
+observations of variance 1."""
 
 
 class StackedGPAgent(TransferAgent):
@@ -24,7 +25,7 @@ class StackedGPAgent(TransferAgent):
     Formula:
         m(x) = 0.7 e(x),  e: mean of the sources' predictions s_j,  d_j = s_j - e
         k(x, x') = 0.5 M_l(x, x') + 1 + 0.25 e(x) e(x') + 0.5 / J sum_j d_j(x) d_j(x'),  M_l: Matern 5/2
-        p(l | y) ~ N(y; m, K_l + 0.02 I),  l in 0.3, 0.75, 1.5, 3
+        p(l | y) ~ N(y; m, K_l + 0.02 I),  l in 0.3, 0.75, 1.5, 3,  y: standardised rewards, low ones clipped
         next = argmax sum_l p(l | y) EI_l(x); of two objectives EHVI of the mixtures' moments
 
     Paper: none; a linear model of the sources' predictions inside the kernel, as in Valerio Perrone, Rodolphe
@@ -52,7 +53,7 @@ class StackedGPAgent(TransferAgent):
 
     def _suggest(self) -> int:
         rows, rewards = np.array(self.rows, np.intp), np.array(self.rewards)
-        observed = np.column_stack([robust(y) for y in rewards.T])
+        observed = np.column_stack([standardised(y) for y in rewards.T])
         squares = square_distances(self.features[rows], self.features)
         found = [self._posterior(j, rows, y, squares) for j, y in enumerate(observed.T)]
         if len(found) == 1:
@@ -88,9 +89,3 @@ def _basis(scores: Floats) -> Floats:
     mean = scores.mean(axis=0)
     apart = (scores - mean) * np.sqrt(ACROSS / len(scores))
     return np.vstack([np.full_like(mean, np.sqrt(CONSTANT)), np.sqrt(ALONG) * mean, apart])
-
-
-def robust(y: Floats) -> Floats:
-    """Return standardised (t,) observations; low ones are first raised to median - 1.5 (best - median)."""
-    middle, best = float(np.median(y)), float(y.max())
-    return standardised(np.maximum(y, middle - 1.5 * (best - middle)))

@@ -21,10 +21,10 @@ NARROWEST = 0.1
 class TaskTPE(CandidateAgent):
     """Tree-structured Parzen estimator with densities mixed over tasks, by the overlap of their good regions.
 
-    The best tenth of a task's observations are good; with several objectives those of the first fronts, the least
-    crowded first, and at least the whole first front. The first suggestions are the best of the sources. Unlike in the
-    paper, features are not reduced to the important ones before tasks are compared, and densities are compared on the
-    candidates, not on samples.
+    The best tenth of a task's observations are good; with several objectives, those of the first fronts, in order of
+    crowding distance, and at least the whole first front. The first suggestions are the candidates nearest to the best
+    of the sources. Unlike in the paper, all features are used to compare tasks, not only important ones, and densities
+    are compared on the candidates, not on samples.
 
     Formula:
         S_m = (1 - d_m) / (1 + d_m),  d_m = 1/2 sum_x |l_0(x) - l_m(x)|         l_m: density of task m's good ones
@@ -47,7 +47,10 @@ class TaskTPE(CandidateAgent):
         seed: Seed of `self.rng`, which draws candidates.
         quantile: Fraction of the observations that are good.
         drawn: Number of candidates drawn for each task, the problem included.
-        initial: Number of evaluations of the sources' best; default: a twentieth of the budget, 3 to 20.
+        initial: Number of first suggestions from the sources; default: a twentieth of the budget, 3 to 20.
+
+    Attributes:
+        similarities: (sources,) similarity of each usable source to the problem at the last suggestion, in [0, 1].
 
     Raises:
         ValueError: No source shares a feature with the problem, or a setting is invalid.
@@ -96,14 +99,17 @@ class TaskTPE(CandidateAgent):
 def _densities(
     features: bytes, rewards: bytes, base: bytes, shape: tuple[int, int], quantile: float
 ) -> tuple[Floats, Floats, tuple[int, int]]:
-    """Return the densities of a source's good and other observations at all rows of the base, and both counts."""
+    """Return the densities of a source's good and other observations at all rows of the base, and (good, other) counts.
+
+    Arrays are given as bytes, which can be hashed: features of the given shape, rewards, and the base.
+    """
     x, at = np.frombuffer(features).reshape(shape), np.frombuffer(base).reshape(-1, shape[1])
     good, rest = split(np.frombuffer(rewards).reshape(shape[0], -1), quantile)
     return density(x[good], at), density(x[rest], at), (len(good), len(rest))
 
 
 def split(rewards: Floats, quantile: float) -> tuple[Indices, Indices]:
-    """Return the indices of the good observations among (t, objectives) rewards, best first, and those of the rest."""
+    """Return the indices of the good ones among (t, objectives) rewards, and of the rest, each best first."""
     order = ranked(rewards)
     many = math.ceil(quantile * len(rewards))
     if rewards.shape[1] > 1:
@@ -112,7 +118,10 @@ def split(rewards: Floats, quantile: float) -> tuple[Indices, Indices]:
 
 
 def ranked(rewards: Floats) -> Indices:
-    """Return the (t,) indices of observations, best first: by front, then by crowding distance (Deb et al. 2002)."""
+    """Return the indices of (t, objectives) rewards, best first: by front, then by crowding distance (Deb et al. 2002).
+
+    A single objective is sorted by reward.
+    """
     if rewards.shape[1] == 1:
         return np.argsort(-rewards[:, 0], kind="stable")
     order: list[int] = []
@@ -126,7 +135,7 @@ def ranked(rewards: Floats) -> Indices:
 
 
 def crowding(front: Floats) -> Floats:
-    """Return the (k,) crowding distances (Deb et al. 2002) of a front's (k, m) rewards; infinite at the extremes."""
+    """Return the (k,) crowding distances (Deb et al. 2002) of a front's (k, m) rewards; infinite for its ends."""
     total = np.zeros(len(front))
     for values in front.T:
         order = np.argsort(values, kind="stable")
@@ -140,8 +149,8 @@ def crowding(front: Floats) -> Floats:
 def density(x: Floats, at: Floats) -> Floats:
     """Return the (n,) Parzen densities of (k, d) observations at (n, d) points, up to a constant factor.
 
-    The prior is a wide kernel in the middle. Kernels are Gaussian, with one bandwidth per feature by Scott's rule, at
-    least `NARROWEST`.
+    Kernels are Gaussian, with one bandwidth per feature by Scott's rule, at least `NARROWEST`. The prior is one more
+    kernel, of bandwidth 1 in the middle, and all there is if k = 0.
     """
     k, d = x.shape
     widths = np.maximum(x.std(axis=0) * max(k, 1) ** (-1.0 / (d + 4)) if k else np.ones(d), NARROWEST)

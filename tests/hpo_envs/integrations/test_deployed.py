@@ -59,6 +59,9 @@ def torch_form(weights: candidate_net.NetArrays) -> Any:
 
     from hpo_envs.agents.transfer.scoring_network import ScoringNetwork
 
+    with pytest.raises(ValueError, match="hidden must be an int >= 1, got 0"):
+        ScoringNetwork(5, 0)
+
     class OfObservations(torch.nn.Module):
         def __init__(self) -> None:
             super().__init__()
