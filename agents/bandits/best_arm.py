@@ -12,8 +12,6 @@ The paper draws samples; `hpo_envs.agents.bandits.quadrature` computes the integ
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
@@ -60,23 +58,6 @@ def posterior(counts: npt.ArrayLike, means: npt.ArrayLike, squares: npt.ArrayLik
     if widest < 1e-140:  # all scores are 0, or have no squares: any unit will do
         widest = 1.0
     return ArmPosteriors(m, np.maximum(scale, SMALLEST_SCALE * widest), t - 2.0)
-
-
-def moments(scores: Any) -> tuple[Floats, Floats, Floats]:
-    """Return the (n,) counts, means and sums of squared deviations of n lists of scores, one list per arm.
-
-    Raises:
-        ValueError: A score is NaN or beyond `LARGEST` in size, or an arm has no scores.
-    """
-    out = np.empty((3, len(scores)))
-    for i, values in enumerate(scores):
-        x = np.asarray(values, dtype=np.float64)
-        if x.ndim != 1 or not len(x) or not (np.abs(x) <= LARGEST).all():
-            raise ValueError(f"scores of model {i} must be one or more numbers in [-1e150, 1e150], got {values!r}")
-        out[:, i] = len(x), x.mean(), ((x - x.mean()) ** 2).sum()
-        if (x == x[0]).all():  # the rounded mean of equal scores need not be that score
-            out[1:, i] = x[0], 0.0
-    return out[0], out[1], out[2]
 
 
 def best_probability(p: ArmPosteriors) -> Floats:

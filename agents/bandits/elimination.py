@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import functools
 import math
-import operator
 from collections import deque
 from typing import Any
+
+import numpy as np
 
 from hpo_envs.agents.bandits.base import ArmsAgent, budget_of
 from hpo_envs.agents.base import whole
@@ -160,6 +160,6 @@ class SuccessiveRejects(Elimination):
     def plan(self) -> list[tuple[int, int]]:
         """Return the phases of the paper's Figure 2, see `rounds` of `Elimination`."""
         n, budget = self.arms, budget_of(self.problem, self.arms)
-        logbar = 0.5 + functools.reduce(operator.add, (1.0 / i for i in range(2, n + 1)), 0.0)
+        logbar = 0.5 + float(np.add.accumulate(1.0 / np.arange(2, n + 1))[-1])
         totals = [0] + [max(math.ceil((budget - n) / (logbar * (n + 1 - k))), 1) for k in range(1, n)]
         return [(totals[k] - totals[k - 1], n - k) for k in range(1, n)]

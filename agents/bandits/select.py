@@ -12,14 +12,14 @@ models were evaluated on the same splits, it is too low.
 
 import argparse
 import json
+import statistics
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
-import numpy as np
 
-from hpo_envs.agents.bandits.best_arm import MINIMUM, best_probability, moments
+from hpo_envs.agents.bandits.best_arm import MINIMUM, best_probability
 from hpo_envs.agents.bandits.top_two import TTTS
 from hpo_envs.agents.base import whole
 from hpo_envs.agents.problem import Problem
@@ -82,7 +82,6 @@ def advise(
         raise ValueError(f"each model must have at least {MINIMUM} evaluations, got too few: {', '.join(few)}")
     batch, sign = whole("batch", batch, 1), -1.0 if lower_is_better else 1.0
     one_of("transform", transform, ("none", "logit"))
-    counts, means, squares = moments(scores.values())
     of_rewards = (-high, -low) if lower_is_better else (low, high)
     problem = Problem(gym.spaces.Discrete(len(names)))
     agent = TTTS(problem, seed, confidence=confidence, bounds=of_rewards if transform == "logit" else None)
@@ -90,13 +89,15 @@ def advise(
         for score in scores[name]:
             agent.tell(i, sign * score, {})
     pi = best_probability(agent.belief.posterior())
-    top, deviations = int(pi.argmax()), np.sqrt(squares / (counts - 1.0))
+    top = int(pi.argmax())
     decided = bool(pi[top] > confidence)
-    facts = zip(counts.astype(int).tolist(), means.tolist(), deviations.tolist(), pi.tolist(), strict=True)
     return {
         "models": {
-            name: dict(zip(("evaluations", "mean", "deviation", "probability"), row, strict=True))
-            for name, row in zip(names, facts, strict=True)
+            name: {
+                "evaluations": len(values), "mean": statistics.fmean(values), "deviation": statistics.stdev(values),
+                "probability": p,
+            }
+            for (name, values), p in zip(scores.items(), pi.tolist(), strict=True)
         },
         "best": names[top],
         "confidence": float(pi[top]),
@@ -104,7 +105,7 @@ def advise(
         "decided": decided,
         "tied": [names[i] for i in range(len(names)) if i != top and pi[top] - pi[i] < 1e-9],
         "next": [] if decided else [names[int(agent.ask())] for _ in range(batch)],
-    }
+    }  # fmt: skip
 
 
 def format_advice(result: Mapping[str, Any]) -> str:

@@ -16,7 +16,7 @@ METHODS = ("fast", "quality", "random_search")
 """Generation strategies of `ax.api.client.Client`."""
 
 ENUMERATED = 1000
-"""Largest size of an integer range that Ax gets as integers; longer ranges are reals, as BoTorch lists all integers."""
+"""Size from which Ax gets an integer range as reals, because BoTorch lists all integers of shorter ones."""
 
 
 class Ax(ExternalOptimizer):
@@ -45,11 +45,11 @@ class Ax(ExternalOptimizer):
     Args:
         problem: A box, a grid or rows with features; one objective.
         seed: See `ExternalOptimizer`.
-        method: One of `METHODS`; `random_search` draws Sobol points only.
+        method: One of `METHODS`; `random_search` suggests Sobol points only.
 
     Raises:
         ModuleNotFoundError: Ax is not installed.
-        ValueError: The method is unknown.
+        ValueError: The method is unknown, or the problem is of another kind.
     """
 
     quiet = True
@@ -69,7 +69,7 @@ class Ax(ExternalOptimizer):
             )
 
     def suggest(self) -> tuple[Any, Mapping[str, Any]]:
-        """Request a trial; return its index and its configuration."""
+        """Return the index and the configuration of a new trial."""
         ((number, values),) = self._client.get_next_trials(max_trials=1).items()
         return number, {name: _natural(self._axis(name), v) for name, v in values.items()}
 
@@ -93,7 +93,7 @@ class Ax(ExternalOptimizer):
 
 
 def parameters_of(space: Space) -> list[Any]:
-    """Return Ax's parameters: ranges with their scales, and choices with their order and dependent parameters."""
+    """Return Ax's parameters of a space: ranges with their scales, choices with order and dependent parameters."""
     configs = package("ax.api.configs")
     made: list[Any] = []
     for j, (name, axis) in enumerate(zip(space.names, space.axes, strict=True)):
@@ -112,7 +112,7 @@ def parameters_of(space: Space) -> list[Any]:
 
 
 def _type(axis: Axis) -> str:
-    """Return Ax's type of a parameter; choices of several types are strings, but ints and floats are floats."""
+    """Return the name of Ax's type of a parameter; mixed choices are `str`, but ints and floats together `float`."""
     if not axis.choices and not axis.single:
         return "int" if axis.whole and axis.high - axis.low < ENUMERATED else "float"
     kinds = " ".join(sorted({type(choice).__name__ for choice in axis.choices or (axis.natural(0.0),)}))

@@ -1,4 +1,4 @@
-"""Base class of optimizers of other packages: pending suggestions, and the configuration evaluated for each."""
+"""Base class of optimizers of other packages: pending suggestions, and the action evaluated for each of them."""
 
 import abc
 import math
@@ -22,10 +22,11 @@ class ExternalOptimizer(Agent):
 
     They suggest configurations of the problem's own space: categories, ordered values, integers, logarithms and
     conditions, as far as the package supports them. On a box or a grid the suggestion itself is evaluated. If actions
-    are rows, a candidate chosen by `look_up` is evaluated and reported instead. With (row, fidelity) pairs, rows are
+    are rows, a candidate chosen by `look_up` is evaluated and reported instead. With (row, checkpoint) pairs, rows are
     trained to the end unless `level` is overridden. For candidates without hyperparameters, the features are the space.
 
-    Subclasses implement `suggest` and `learn`, and may draw from the global generators in all that they override.
+    Subclasses implement `suggest` and `learn`. The methods that they override may draw from the global generators,
+    whose states are then those of this agent.
 
     Args:
         problem: A box, a grid or rows with features.
@@ -35,11 +36,12 @@ class ExternalOptimizer(Agent):
         spaces: Supported types of action spaces.
         several: Whether there may be several objectives.
         quiet: Whether warnings of the package are ignored.
-        planned: Number of evaluations that a package plans for: the budget, or 100 if it is not in evaluations.
+        planned: Number of evaluations that a package plans for: the budget; 100 without one in evaluations.
         space: The search space.
 
     Raises:
-        ValueError: The space is of another kind, rows have no features, or there are several objectives.
+        ValueError: The space is of another type, rows have neither hyperparameters nor features, or there are several
+            objectives and the agent supports one.
     """
 
     parallel = True
@@ -94,18 +96,25 @@ class ExternalOptimizer(Agent):
 
     @abc.abstractmethod
     def learn(self, suggestion: Any, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Report an outcome to the package; `suggestion` is None for an action that the package did not suggest."""
+        """Report an outcome to the package.
+
+        Args:
+            suggestion: What `adopt` returned for the action; None if the package did not suggest it.
+            action: The action evaluated.
+            reward: See `Agent.tell`.
+            info: See `Agent.tell`.
+        """
 
     def adopt(self, suggestion: Any, action: Any) -> Any:
-        """Return the package's identifier of the action evaluated for a suggestion; by default, the suggestion."""
+        """Return what `learn` needs to report the outcome of the action of a suggestion; by default, the suggestion."""
         return suggestion
 
     def level(self, row: int, suggestion: Any) -> int | None:
-        """Return the checkpoint to which the row of a suggestion is trained; None (the default) is the last."""
+        """Return the index of the checkpoint that the row of a suggestion is trained to; None (default): the last."""
         return None
 
     def row(self, suggestion: Any, point: Any) -> int:
-        """Return the row that is evaluated for a suggestion, chosen by `look_up` among the rows of `open`."""
+        """Return the row evaluated for a suggestion at a (d,) point, chosen by `look_up` among the rows of `open`."""
         return look_up(self.space, point, self._points, self.open(), self.rng)
 
     def open(self) -> npt.NDArray[np.bool_]:
@@ -123,7 +132,7 @@ class ExternalOptimizer(Agent):
         return np.asarray((np.float64(action).ravel() + 0.5 * self._grid - self._low) / (self._high - self._low))
 
     def ask(self) -> Any:
-        """Return the action of the package's next suggestion, or of the row evaluated for it."""
+        """Return the action evaluated for the package's next suggestion."""
         with self._generators.active():
             suggestion, config = self.suggest()
             point = self._point(config)
@@ -155,7 +164,10 @@ class ExternalOptimizer(Agent):
         return place.astype(space.dtype).reshape(space.shape)
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Report the outcome to the package; of actions that it did not suggest, only if the agent `listens`."""
+        """Report the outcome to the package, for an action that it did not suggest only if the agent `listens`.
+
+        A step that evaluated nothing is ignored.
+        """
         if self._incumbent.note(action, reward, info):
             waiting = self._pending.get(_key(action))
             suggestion = waiting.pop(0) if waiting else None
@@ -164,7 +176,7 @@ class ExternalOptimizer(Agent):
                     self.learn(suggestion, action, reward, info)
 
     def recommend(self) -> Any:
-        """Return the best evaluated action; before any evaluation, a random row or the middle of a box or grid."""
+        """Return the best evaluated action; before any evaluation, that of a random row, or a box or grid's middle."""
         if self._rows is not None:
             return self._rows.recommend(self.rng)
         best = self._incumbent.best

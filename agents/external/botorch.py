@@ -80,7 +80,7 @@ class BoTorch(OnCandidates):
     def ask(self) -> Any:
         """Return the action of a random candidate, or, after `initial`, of the free one with the highest acquisition.
 
-        Candidates stay random until two runs have succeeded.
+        Until two runs have succeeded, candidates are random.
         """
         rows = self.candidates
         if rows.times.sum() < self.random_first or len(self._learnt) < 2:

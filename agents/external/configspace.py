@@ -10,7 +10,7 @@ from hpo_envs.agents.problem import Space
 
 
 def configspace_of(space: Space, seed: int) -> Any:
-    """Convert a space to a `ConfigurationSpace`, with ordinals, log scales, constants and conditions."""
+    """Return a seeded `ConfigurationSpace` of a space, with ordinals, log scales, constants and conditions."""
     cs = package("ConfigSpace")
     made = cs.ConfigurationSpace(seed=seed)
     for name, axis in zip(space.names, space.axes, strict=True):
@@ -37,7 +37,13 @@ def configspace_of(space: Space, seed: int) -> Any:
 
 
 def configuration(made: Any, space: Space, point: Floats) -> Any:
-    """Return the `Configuration` at (d,) coordinates; floats are clipped to ConfigSpace's rounded bounds."""
+    """Return the `Configuration` at (d,) coordinates; floats are clipped to ConfigSpace's rounded bounds.
+
+    Args:
+        made: The space as a `ConfigurationSpace`.
+        space: The space.
+        point: The coordinates.
+    """
     values = space.config(point)
     for name, axis in zip(space.names, space.axes, strict=True):
         if name in values and axis.kind == "real" and not axis.single:

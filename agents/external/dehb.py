@@ -66,29 +66,29 @@ class DEHB(ExternalOptimizer):
             self._dehb.logger.remove()
 
     def suggest(self) -> tuple[Any, Mapping[str, Any]]:
-        """Request the next job; return it and its configuration."""
+        """Return the next job of DEHB and its configuration."""
         job = self._dehb.ask()
         return job, dict(job["config"])
 
     def level(self, row: int, suggestion: Any) -> int | None:
-        """Return the last checkpoint within the job's fidelity."""
+        """Return the index of the last checkpoint within the job's fidelity."""
         return int(self._rows.level_of(suggestion["fidelity"] / self._rows.levels[0]))
 
     def row(self, suggestion: Any, point: Any) -> int:
-        """Return the row evaluated for the job's configuration, which is the same for all jobs of a configuration."""
+        """Return the row evaluated for the job's configuration, the same for all jobs of one configuration."""
         config = int(suggestion["config_id"])
         if config not in self._of_config:
             self._of_config[config] = super().row(suggestion, point)
         return self._of_config[config]
 
     def adopt(self, suggestion: Any, action: Any) -> Any:
-        """Return the job, after replacing its configuration in DEHB's records by that of the evaluated row."""
+        """Replace the job's configuration in DEHB's records by that of the evaluated row; return the job."""
         made = configuration(self._dehb.cs, self.space, self.coordinates(action))
         stored = self._dehb.config_repository.configs[suggestion["config_id"]]
         stored.config = self._dehb.configspace_to_vector(made)
         return suggestion
 
     def learn(self, suggestion: Any, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Report the negative reward (for a failed run, infinity) and the cost to DEHB."""
+        """Report the cost and the negative reward, for a failed or diverged run infinity, to DEHB."""
         fitness = float("inf") if lost(info) else -float(reward)
         self._dehb.tell(suggestion, {"fitness": fitness, "cost": float(info.get("cost", 0.0))})

@@ -1,4 +1,4 @@
-"""Choice of the candidate evaluated for a suggestion, if a package cannot score a list of candidates."""
+"""Choice of the candidate that is evaluated for a suggestion of a package that cannot score a list of candidates."""
 
 import numpy as np
 import numpy.typing as npt
@@ -11,19 +11,19 @@ LARGEST = 256
 
 
 def look_up(space: Space, point: Floats, points: Floats, free: npt.NDArray[np.bool_], rng: np.random.Generator) -> int:
-    """Return the index of the free candidate that is evaluated for a (d,) point.
+    """Return the index of the free candidate that is evaluated for a (d,) point: one equal to it, else one near it.
 
-    It equals the point, or else is near it. Always taking the nearest one would favour isolated candidates,
-    which are nearest to large parts of the space, and then neighbours of those tried. Therefore the point, together
-    with uniform points of the space, is matched to the remaining candidates with the least sum of Gower distances, so
-    that a uniform suggestion is equally likely to get each candidate.
+    Always taking the nearest one would favour isolated candidates, which are nearest to large parts of the space, and
+    then neighbours of those tried. Therefore the point, together with uniform points of the space, is matched to the
+    free candidates with the least sum of Gower distances, so that a uniform suggestion is equally likely to get each
+    candidate.
 
     Args:
         space: Axes of the coordinates.
         point: The suggestion.
         points: (n, d) points of all candidates.
         free: (n,) mask of the candidates to choose from, at least one.
-        rng: Draws the uniform points.
+        rng: Generator that draws the uniform points and breaks ties.
     """
     from scipy.optimize import linear_sum_assignment
 

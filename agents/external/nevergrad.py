@@ -53,7 +53,7 @@ class Nevergrad(ExternalOptimizer):
 
     Raises:
         ModuleNotFoundError: Nevergrad is not installed.
-        ValueError: The optimizer is unknown, or the space is of another kind.
+        ValueError: The optimizer is unknown, or the problem is of another kind.
     """
 
     quiet = True
@@ -86,11 +86,10 @@ class Nevergrad(ExternalOptimizer):
                 self._optimizer.tell(self._parameter.spawn_child(new_value=value), loss)
 
     def suggest(self) -> tuple[Any, Mapping[str, Any]]:
-        """Return the optimizer with its suggestion, and the configuration.
+        """Return (optimizer, its suggestion), and the configuration.
 
-        If all workers are busy, first restart the optimizer with twice as many workers.
-
-        Optimizers that NGOpt selects for one worker would wait for pending results forever.
+        If all workers are busy, the optimizer is first restarted with twice as many, because those that NGOpt selects
+        for one worker would wait for the pending result forever.
 
         Raises:
             ValueError: The optimizer is sequential, and a result is pending.
@@ -107,7 +106,7 @@ class Nevergrad(ExternalOptimizer):
         return (self._optimizer, asked), config
 
     def learn(self, suggestion: Any, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Report the negative reward to the optimizer as a loss; the loss of a failed run is infinite."""
+        """Report the negative reward as a loss, for a failed or diverged run infinity, to the current optimizer."""
         optimizer, asked = suggestion
         loss = math.inf if lost(info) else -float(reward)
         self._waiting -= 1
@@ -118,9 +117,10 @@ class Nevergrad(ExternalOptimizer):
 
 
 def parameter_of(space: Space, point: Floats) -> Any:
-    """Return Nevergrad's `Dict` of a space that starts at a (d,) point; a parent axis is a choice among `Dict`s.
+    """Return a space as Nevergrad's `Dict`, which starts at a (d,) point; a parent axis is a choice among `Dict`s.
 
-    Unordered choices have no start, since Nevergrad would prefer that category: 77 % of random suggestions for two.
+    Unordered choices have no start, because Nevergrad would prefer that category: it would be 77 % of random
+    suggestions if there are two.
     """
     p = package("nevergrad").p
 

@@ -1,4 +1,4 @@
-"""Import of other packages (missing, too old), and states of the global random generators for each agent."""
+"""Import of other packages, with errors for missing or old ones; states of the global generators for each agent."""
 
 import contextlib
 import functools
@@ -21,7 +21,7 @@ def package(name: str, needed_by: str = "") -> Any:
 
     Args:
         name: Name of the module.
-        needed_by: Part of another package that needs it; default: the agents of the package itself.
+        needed_by: Name of what needs the module, for the message; default: the module's package.
 
     Raises:
         ModuleNotFoundError: The package is missing or too old; the message says how to install it.
@@ -39,7 +39,7 @@ def package(name: str, needed_by: str = "") -> Any:
 
 @functools.cache
 def _too_old(module: str) -> str:
-    """Return the required and the installed version if the installed one is too old, else an empty string."""
+    """Return "NAME>=REQUIRED, got INSTALLED" if the installed version is too old, else an empty string."""
     distribution = {"ax": "ax-platform", "syne_tune": "syne-tune"}.get(module, module)
     for line in metadata.requires("hpo_envs") or ():
         if (rule := re.match(rf"{distribution}>=([\d.]+)", line)) and _parts(rule[1]) > _parts(
@@ -54,10 +54,10 @@ def _parts(version: str) -> list[int]:
 
 
 class Generators:
-    """States of the global random generators for one agent.
+    """States of the global random generators for one agent: those of `random`, NumPy and, if it is imported, torch.
 
     Args:
-        seed: Seed of the generators.
+        seed: Seed of all generators.
         quiet: Whether warnings are ignored in the context `active`.
     """
 

@@ -1,4 +1,4 @@
-"""SMAC3 behind the ask/tell interface; scores every candidate. Needs the extra `optimizers`."""
+"""SMAC3 behind the ask/tell interface, with its criterion at every candidate. Needs the extra `optimizers`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FACADES = {"forest": "HyperparameterOptimization", "multi-fidelity": "MultiFidel
 class SMAC(ExternalOptimizer):
     """SMAC3 with random forests (Lindauer et al. 2022): its facades, with their default settings.
 
-    Once SMAC has no suggestion left, the agent suggests a random candidate and is done; on a box, it raises an error.
+    Once SMAC has no suggestion left, the agent suggests a random candidate and is done; on a box, SMAC's error ends it.
 
     Formula:
         m(x), s(x) = mean and standard deviation over the trees of a random forest of log costs
@@ -52,7 +52,7 @@ class SMAC(ExternalOptimizer):
     Args:
         problem: Rows with features, a grid, a box, or (row, checkpoint) pairs.
         seed: Seed of `self.rng`, which seeds SMAC.
-        facade: `forest` or `random`, which train pairs to the end, or `multi-fidelity`, for pairs only.
+        facade: `forest` or `random`, for which pairs are trained to the end, or `multi-fidelity`, for pairs only.
 
     Raises:
         ModuleNotFoundError: SMAC is not installed.
@@ -67,12 +67,11 @@ class SMAC(ExternalOptimizer):
             raise ValueError("problem must have levels for the multi-fidelity facade, got none")
         self._alike: dict[Any, list[int]] = {}
         self._ends = False
-        with tempfile.TemporaryDirectory() as folder:  # SMAC writes its settings there
-            with self._generators.active():
-                self._space = configspace_of(self.space, int(self.rng.integers(2**31)))
-                if self._rows is not None:
-                    self._list(self._points)
-                self._smac = self._facade(facade, Path(folder))
+        with self._generators.active(), tempfile.TemporaryDirectory() as folder:  # SMAC writes its settings there
+            self._space = configspace_of(self.space, int(self.rng.integers(2**31)))
+            if self._rows is not None:
+                self._list(self._points)
+            self._smac = self._facade(facade, Path(folder))
 
     @staticmethod
     def lists(problem: Problem) -> bool:
@@ -113,7 +112,7 @@ class SMAC(ExternalOptimizer):
         return facade(scenario, _budgeted if settings else _plain, overwrite=True, logging_level=False, **given)
 
     def suggest(self) -> tuple[Any, Mapping[str, Any]]:
-        """Request a trial and its configuration; once SMAC has none left, (None, {}), or on a box SMAC's error."""
+        """Return SMAC's next trial and its configuration; once it has none left, (None, {}), on a box SMAC's error."""
         exhausted = package("smac.main.exceptions").ConfigurationSpaceExhaustedException
         try:
             trial = self._smac.ask()
@@ -125,7 +124,7 @@ class SMAC(ExternalOptimizer):
         return trial, dict(trial.config)
 
     def level(self, row: int, suggestion: Any) -> int | None:
-        """Return the last checkpoint within the trial's budget; None (the last one) without a trial or a budget."""
+        """Return the index of the last checkpoint within the trial's budget; None (the last one) without any."""
         if suggestion is None or suggestion.budget is None:
             return None
         return int(np.searchsorted(self._rows.levels, suggestion.budget * (1 + 1e-9)) - 1)
@@ -133,7 +132,7 @@ class SMAC(ExternalOptimizer):
     def row(self, suggestion: Any, point: Any) -> int:
         """Return the row of the trial's configuration, or a random one if SMAC has no trial left.
 
-        Among rows with equal hyperparameters the least tried one is chosen; with checkpoints, always the first.
+        Of rows with equal hyperparameters the least tried one is chosen; if the trial has a budget, always the first.
         """
         if suggestion is None:
             return int(self._rows.draw(self.rng))
@@ -146,7 +145,7 @@ class SMAC(ExternalOptimizer):
         self.done = self._ends
 
     def learn(self, suggestion: Any, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Report the negative reward to SMAC as a cost; a failed or diverged run is reported as a crash."""
+        """Report the negative reward to SMAC as a cost, with the status of a crash for a failed or diverged run."""
         from smac.runhistory import StatusType, TrialValue
 
         status = StatusType.CRASHED if lost(info) else StatusType.SUCCESS

@@ -89,12 +89,12 @@ class SyneTune(ExternalOptimizer):
             self._next = np.zeros(self._rows.count, np.int64)  # first checkpoint without a result
 
     def suggest(self) -> tuple[Any, Mapping[str, Any]]:
-        """Request a configuration, which is also the suggestion."""
+        """Return the scheduler's next configuration, twice: it is also the suggestion."""
         config = self._scheduler.suggest().config
         return config, config
 
     def adopt(self, suggestion: Any, action: Any) -> Any:
-        """Add a new trial of the evaluated configuration to the scheduler, and return it."""
+        """Return a new trial of the evaluated configuration, after adding it to the scheduler."""
         from syne_tune.backend.trial_status import Trial
 
         evaluated = self.config(action) if self._rows is not None else {}
@@ -104,7 +104,7 @@ class SyneTune(ExternalOptimizer):
         return trial
 
     def ask(self) -> Any:
-        """Return the action that continues a run to its next checkpoint, or else starts a new trial."""
+        """Return the action that continues a run to its next checkpoint, if one waits, else that of a new trial."""
         if not self._running:
             return super().ask()
         trial, row, level = self._running.pop(0)
@@ -113,20 +113,20 @@ class SyneTune(ExternalOptimizer):
         return action
 
     def open(self) -> npt.NDArray[np.bool_]:
-        """Return the mask of the base class; once all rows of learning curves were tried, that of unfinished rows.
+        """Return the (rows,) mask of rows tried least often; of learning curves, once all were tried, unfinished rows.
 
-        Restarting a stopped row would be free of cost, and the scheduler could do so forever.
+        Restarting a finished row would cost nothing, and the scheduler could do so forever.
         """
         if self._curves and self._rows.times.min() and (left := self._next <= self._rows.top).any():
             return np.asarray(left)
         return super().open()
 
     def level(self, row: int, suggestion: Any) -> int | None:
-        """Return the row's first checkpoint without a result (the last if all have one); None for whole runs."""
+        """Return the index of the row's first checkpoint without a result, or of the last one; None for whole runs."""
         return min(int(self._next[row]), self._rows.top) if self._curves else None
 
     def learn(self, suggestion: Any, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Report the outcome; on learning curves, queue the next checkpoint unless the scheduler stops the run."""
+        """Report the outcome to the scheduler; on learning curves, the run continues unless that stops it."""
         loss = -float(reward)
         if self._curves:
             row, level = (int(i) for i in action)
@@ -144,7 +144,12 @@ class SyneTune(ExternalOptimizer):
 
 
 def domain(spaces: Any, axis: Axis) -> Any:
-    """Return Syne Tune's domain of an axis, or the natural value of an axis with only one."""
+    """Return Syne Tune's domain of an axis, or the natural value of an axis with a single one.
+
+    Args:
+        spaces: The module `syne_tune.config_space`.
+        axis: The axis.
+    """
     if axis.single:
         return axis.natural(0.0)
     if axis.choices:

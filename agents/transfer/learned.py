@@ -222,10 +222,7 @@ def has_unseen(problem: Problem, /, **hyperparameters: Any) -> bool:
 @functools.cache
 def shipped() -> tuple[LearnedNumbers, ...]:
     """Return all shipped weights, read from `WEIGHTS` by the first call."""
-    file = json.loads(WEIGHTS.read_text())
-    if file["names"] != list(START):
-        raise ValueError(f"{WEIGHTS.name} must have the numbers {', '.join(START)}, got {', '.join(file['names'])}")
     return tuple(
         LearnedNumbers(w["name"], frozenset(w["languages"]), np.array([s["numbers"] for s in w["seeds"]]))
-        for w in file["weights"]
+        for w in json.loads(WEIGHTS.read_text())["weights"]
     )

@@ -140,7 +140,7 @@ def read(file: str, sha256: str | None = None) -> Contents:
             sha256.
     """
     try:
-        found = _contents(regular(Path(file)).read_bytes())
+        found = _contents(regular(Path(file), MOST_BYTES).read_bytes())
     except Exception as error:  # zipfile, zlib and json have a dozen of their own for bytes that someone made up
         reason = " ".join(f"{type(error).__name__} {error}".split())[:200]
         raise ValueError(
@@ -153,8 +153,6 @@ def read(file: str, sha256: str | None = None) -> Contents:
 
 @functools.lru_cache(maxsize=8)
 def _contents(data: bytes) -> Contents:
-    if len(data) > MOST_BYTES:
-        raise ValueError(f"more than {MOST_BYTES} bytes")
     if sum(entry.file_size for entry in zipfile.ZipFile(io.BytesIO(data)).infolist()) > MOST_BYTES:
         raise ValueError(f"more than {MOST_BYTES} bytes unpacked")
     archive = np.load(io.BytesIO(data), allow_pickle=False)

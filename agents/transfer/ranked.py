@@ -62,11 +62,10 @@ class Portfolio(TransferAgent):
         self._trees = self.scores[0].reshape(-1, self.scores.shape[-1])
         self._best = np.full(len(self._trees), self._trees.min())
 
-    def _first(self) -> int:
-        return self._suggest()
-
     def _suggest(self) -> int:
         gains = np.maximum(self._trees - self._best[:, None], 0.0).mean(axis=0)
         row = self.best_free(gains + 1e-6 * self.means[0].mean(axis=0))
         self._best = np.maximum(self._best, self._trees[:, row])
         return row
+
+    _first = _suggest

@@ -71,8 +71,7 @@ class Ridge(CandidateAgent):
         self.random_first = 0
         self._scores = terms(self.features) @ fit(tables)
 
-    def _first(self) -> int:
-        return self._suggest()
-
     def _suggest(self) -> int:
         return self.best_free(self._scores)
+
+    _first = _suggest

@@ -14,7 +14,9 @@ from hpo_envs.tuning.trial import Trial
 
 
 def lightning_callback(trial: Trial, monitor: str) -> Any:
-    """Return a Lightning callback that reports after each validation; of several processes, only the first reports.
+    """Return a Lightning callback that reports after each validation and stops if the trial should stop.
+
+    Of several processes, only the first reports.
 
     Args:
         trial: Trial of the evaluation.
@@ -29,20 +31,21 @@ def lightning_callback(trial: Trial, monitor: str) -> Any:
     except ModuleNotFoundError:
         from pytorch_lightning import Callback
 
+    report = _reporter(trial, monitor)
+
     class Reports(Callback):  # type: ignore[misc]
         def on_validation_end(self, trainer: Any, pl_module: Any) -> None:
             if trainer.sanity_checking:
                 return
-            if trainer.is_global_zero:
-                _report(trial, monitor, trainer.callback_metrics, trainer.current_epoch + 1)
-            if trainer.strategy.reduce_boolean_decision(trial.should_stop, all=False):
+            stop = trainer.is_global_zero and report(trainer.callback_metrics, trainer.current_epoch + 1)
+            if trainer.strategy.reduce_boolean_decision(stop, all=False):
                 trainer.should_stop = True
 
-    return Reports() if _checked(trial) else None
+    return Reports()
 
 
 def keras_callback(trial: Trial, monitor: str) -> Any:
-    """Return a Keras callback that reports after each epoch.
+    """Return a Keras callback that reports after each epoch and stops if the trial should stop.
 
     Args:
         trial: Trial of the evaluation.
@@ -54,16 +57,17 @@ def keras_callback(trial: Trial, monitor: str) -> Any:
     """
     from keras.callbacks import Callback
 
+    report = _reporter(trial, monitor)
+
     class Reports(Callback):  # type: ignore[misc]
         def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
-            _report(trial, monitor, logs or {}, epoch + 1)
-            self.model.stop_training = self.model.stop_training or trial.should_stop
+            self.model.stop_training = report(logs or {}, epoch + 1) or self.model.stop_training
 
-    return Reports() if _checked(trial) else None
+    return Reports()
 
 
 def xgboost_callback(trial: Trial, monitor: str) -> Any:
-    """Return an XGBoost callback that reports after each boosting round.
+    """Return an XGBoost callback that reports after each boosting round and stops if the trial should stop.
 
     Args:
         trial: Trial of the evaluation.
@@ -75,17 +79,18 @@ def xgboost_callback(trial: Trial, monitor: str) -> Any:
     """
     from xgboost.callback import TrainingCallback
 
+    report = _reporter(trial, monitor)
+
     class Reports(TrainingCallback):  # type: ignore[misc]
         def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
             found = {f"{name}-{metric}": v[-1] for name, log in evals_log.items() for metric, v in log.items()}
-            _report(trial, monitor, found, epoch + 1)
-            return trial.should_stop
+            return report(found, epoch + 1)
 
-    return Reports() if _checked(trial) else None
+    return Reports()
 
 
 def lightgbm_callback(trial: Trial, monitor: str) -> Callable[[Any], None]:
-    """Return a LightGBM callback that reports after each boosting round.
+    """Return a LightGBM callback that reports after each boosting round and stops if the trial should stop.
 
     Args:
         trial: Trial of the evaluation.
@@ -97,23 +102,24 @@ def lightgbm_callback(trial: Trial, monitor: str) -> Callable[[Any], None]:
     """
     from lightgbm.callback import EarlyStopException
 
-    def report(env: Any) -> None:
-        _report(trial, monitor, {f"{r[0]} {r[1]}": r[2] for r in env.evaluation_result_list}, env.iteration + 1)
-        if trial.should_stop:
+    report = _reporter(trial, monitor)
+
+    def callback(env: Any) -> None:
+        if report({f"{r[0]} {r[1]}": r[2] for r in env.evaluation_result_list}, env.iteration + 1):
             raise EarlyStopException(env.iteration, env.evaluation_result_list)
 
-    _checked(trial)
-    return report
+    return callback
 
 
-def _checked(trial: Any) -> bool:
-    """Return True for a trial; raise ValueError for anything else."""
+def _reporter(trial: Trial, monitor: str) -> Callable[[Mapping[str, Any], int], bool]:
+    """Return a function of metrics and a step that reports the monitored one, and returns whether to stop."""
     if not isinstance(trial, Trial):
         raise ValueError(f"trial must be that of a search, as in train(config, trial), got {trial!r}")
-    return True
 
+    def report(metrics: Mapping[str, Any], step: int) -> bool:
+        if monitor not in metrics:
+            raise ValueError(f"monitor must be one of {', '.join(map(str, metrics)) or 'no metric'}, got {monitor!r}")
+        trial.report(metrics[monitor], step)
+        return trial.should_stop
 
-def _report(trial: Trial, monitor: str, metrics: Mapping[str, Any], step: int) -> None:
-    if monitor not in metrics:
-        raise ValueError(f"monitor must be one of {', '.join(map(str, metrics)) or 'no metric'}, got {monitor!r}")
-    trial.report(metrics[monitor], step)
+    return report

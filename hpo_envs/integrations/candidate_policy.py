@@ -26,11 +26,11 @@ except ModuleNotFoundError:
 
 
 class CandidateNetwork(BaseFeaturesExtractor):
-    """Features extractor with a `ScoringNetwork`; its output is (batch, n + hidden): n scores, then a state.
+    """Features extractor that applies a `ScoringNetwork`.
 
     Args:
         observation_space: Observation space of `wrappers.CandidateObservation`.
-        hidden: Units of each layer.
+        hidden: See `ScoringNetwork`.
         skip: See `ScoringNetwork`.
     """
 
@@ -41,13 +41,13 @@ class CandidateNetwork(BaseFeaturesExtractor):
         self.network = ScoringNetwork(columns, hidden, skip)
 
     def forward(self, observation: dict[str, torch.Tensor]) -> torch.Tensor:
-        """Return (batch, n + hidden): the scores of the n candidates, then the state of the episode."""
+        """Return (batch, n + hidden): the scores of n candidates, then the state of each episode."""
         x = torch.cat([observation[name] for name in JOINED if name in observation], dim=2)
         return torch.cat(self.network(x, observation["mask"] > 0.5, observation["context"]), dim=1)
 
 
 class _Parts(nn.Module):
-    """Module that splits the output of the network into scores and state."""
+    """Module that splits the output of `CandidateNetwork` into scores and states."""
 
     def __init__(self, n: int, hidden: int) -> None:
         super().__init__()
@@ -64,13 +64,13 @@ class _Parts(nn.Module):
 
 
 class CandidatePolicy(MaskableActorCriticPolicy):
-    """Policy that scores each candidate with the same weights: permutation-equivariant, for any number of candidates.
+    """Policy that scores each candidate with the same weights, so that a permutation of candidates permutes scores.
 
     Args:
         observation_space: Observation space of `wrappers.CandidateObservation`.
         action_space: `Discrete`, one action for each candidate.
         lr_schedule: Learning-rate schedule of the learner.
-        hidden: Units of each layer.
+        hidden: See `ScoringNetwork`.
         skip: See `ScoringNetwork`.
         **more: Other arguments of `MaskableActorCriticPolicy` except `net_arch`, such as `optimizer_class`.
     """
@@ -80,11 +80,9 @@ class CandidatePolicy(MaskableActorCriticPolicy):
         skip: float = 0.0, **more: Any,
     ) -> None:  # fmt: skip
         self.hidden = hidden
-        more |= {
-            "features_extractor_class": CandidateNetwork,
-            "features_extractor_kwargs": {"hidden": hidden, "skip": skip},
-        }
-        super().__init__(observation_space, action_space, lr_schedule, net_arch=[], **more | {"ortho_init": False})
+        more |= {"features_extractor_class": CandidateNetwork, "ortho_init": False, "net_arch": []}
+        more["features_extractor_kwargs"] = {"hidden": hidden, "skip": skip}
+        super().__init__(observation_space, action_space, lr_schedule, **more)
 
     def _build_mlp_extractor(self) -> None:
         self.mlp_extractor = _Parts(int(self.action_space.n), self.hidden)
@@ -95,17 +93,17 @@ class CandidatePolicy(MaskableActorCriticPolicy):
         self.optimizer = self.optimizer_class(self.parameters(), lr=lr_schedule(1), **self.optimizer_kwargs)
 
     def weights(self) -> dict[str, np.ndarray]:
-        """Return the weights of the network by name, with the names of `candidate_net.shapes`."""
+        """Return the arrays of the network by name, see `candidate_net.shapes`."""
         return dict(self.features_extractor.network.arrays())
 
 
 def save_policy(model: Any, file: Path | str, env: Any = None) -> Path:
-    """Write the weights of a `CandidatePolicy`, its inputs and the languages of its training tables.
+    """Write the weights of a `CandidatePolicy` as float16, its inputs and the languages of its training tables.
 
     Args:
         model: Model of sb3-contrib with a `CandidatePolicy`.
         file: File to write; `.npz` is added to a name without a suffix.
-        env: An environment like that of the training, wrapped in `CandidateObservation`; default: the model's own.
+        env: An environment like that of the training, wrapped in `CandidateObservation`; default: that of the model.
 
     Returns:
         Path of the file, for `hpo-envs compare --agents policy:FILE`.

@@ -1,4 +1,4 @@
-"""Trained policies as agents: callables on arrays, TorchScript (extra `rl`) or ONNX (extra `interop`).
+"""Trained policies as agents: callables on arrays, files of TorchScript (extra `rl`) or ONNX (extra `interop`).
 
 runs = run(Deployed, "NMTHPO-swen-v0", seeds=range(10), policy="policy.onnx", features=("observed", "posterior"))
 """
@@ -24,17 +24,17 @@ Observation = Mapping[str, npt.NDArray[np.float32]]
 PolicyFunction = Callable[[dict[str, npt.NDArray[np.float32]]], Any]
 
 MOST_CANDIDATES = 100_000
-"""Largest size of a candidate set."""
+"""Largest number of observed candidates."""
 
 
 class Deployed(ObservingAgent):
     """Agent that follows a policy trained on `wrappers.CandidateObservation`, with the same observations.
 
-    The policy gets a dict of float32 arrays with a batch axis of 1, and returns the index of a candidate, or a score
-    for each: then the unevaluated candidate with the highest score is chosen. If there are more candidates than in
-    training, a random subset is observed; if there are fewer, arrays are padded, both as in training. TorchScript gets
-    tensors in one dict, ONNX the arrays that its inputs name. A TorchScript file is a program: load only those that
-    you trust.
+    The policy gets a dict of float32 arrays with a batch axis of 1, and returns the index of an observed candidate, or
+    a score for each: then the unevaluated candidate with the highest score is chosen. If there are more candidates than
+    in training, a random subset is observed; if there are fewer, arrays are padded, both as in training. Once all
+    observed candidates were evaluated, the others are drawn at random. TorchScript gets tensors in one dict, ONNX the
+    arrays that its inputs name. A TorchScript file is a program: load only those that you trust.
 
     Args:
         problem: A finite problem with features and one objective.
@@ -44,8 +44,8 @@ class Deployed(ObservingAgent):
         candidates: Number of observed candidates, as in training.
 
     Raises:
-        ValueError: More than one objective, too many candidates, a file of another kind, or a policy that fails on
-            these observations or returns anything else.
+        ValueError: More than one objective, `candidates` out of range, or a file of another kind; in `ask`: the policy
+            fails on the observations, or returns anything else.
         FileNotFoundError: The file does not exist.
         ModuleNotFoundError: The package that runs the file is not installed.
     """

@@ -1,9 +1,8 @@
 """Histories of runs on many tables in one Parquet data set, for offline learning of optimizers.
 
-`candidates.parquet` has the features of all configurations, once for each table: `table`, `sha256`, `row`, `features`.
-`histories.parquet` has one row for each run: `agent`, `env`, `table`, `seed`, `budget`, `candidates` (rows of the table
-that the episode had, in the order of their indices), and lists with one entry for each evaluation: `rows`, `rewards`,
-`costs`.
+`candidates.parquet` has a line for each row of each table: `table`, `sha256`, `row`, `features`. `histories.parquet`
+has a line for each run: `agent`, `env`, `table`, `seed`, `budget`, `candidates` (rows of the table that the episode
+had, in the order of its actions), and lists with one entry per evaluation: `rows` (of the table), `rewards`, `costs`.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ import gymnasium as gym
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.agents.models.candidate_set import GROUPS
+from hpo_envs.agents.models.candidate_set import BOUND, GROUPS
 from hpo_envs.agents.models.gp.stacked import standardised
 from hpo_envs.benchmarks.runs import Run, Runs
 from hpo_envs.benchmarks.study import parquet
@@ -38,7 +37,7 @@ class RunHistory:
         seed: Seed of the run.
         budget: Budget of the episode.
         features: (k, d) float32 features in [0, 1] of the candidates of the episode.
-        actions: (T,) index of the candidate of each evaluation.
+        actions: (T,) index among these candidates of each evaluated one.
         rewards: (T,) float64, higher is better.
         costs: (T,) float64, in the unit of the budget.
     """
@@ -62,7 +61,7 @@ class RunHistory:
         past[:, 4 : 4 + d] = 2.0 * self.features[self.actions] - 1.0
         for k in range(1, t):
             found[k, :k] = past[:k]
-            found[k, :k, 1] = np.clip(standardised(self.rewards[:k]), -8.0, 8.0)
+            found[k, :k, 1] = np.clip(standardised(self.rewards[:k]), -BOUND, BOUND)
         return found
 
 
@@ -74,7 +73,7 @@ def write(runs: Sequence[Run], folder: Path | str) -> Path:
         folder: Folder to write to, created if necessary.
 
     Raises:
-        ValueError: There are no runs, or some are on environments of another kind or on two tables of one name.
+        ValueError: There are no runs, or some are on environments of another kind or on different tables of one name.
     """
     import pyarrow as pa
 
@@ -117,10 +116,10 @@ def write(runs: Sequence[Run], folder: Path | str) -> Path:
 
 
 def read(folder: Path | str) -> list[RunHistory]:
-    """Read the histories that `write` wrote.
+    """Return the histories that `write` wrote to a folder, in the order of the runs.
 
     Raises:
-        OSError: The folder has no such files.
+        OSError: The folder lacks one of the files.
     """
     import pyarrow.parquet as pq
 

@@ -1,4 +1,4 @@
-"""Environments and a distribution of tasks from HPO-B's files, with its five initial designs."""
+"""Tables, environments and splits of tasks from HPO-B's files, with its five initial designs."""
 
 import functools
 import hashlib
@@ -29,10 +29,10 @@ VERSIONS = ("v2", "v3")
 
 
 class HPOB:
-    """The folder `hpob-data` of HPO-B (Pineda Arango et al. 2021).
+    """The tasks in the folder `hpob-data` of HPO-B (Pineda Arango et al. 2021).
 
-    Files are read on the first use of a part. Responses are accuracies, which are maximised; configurations have
-    HPO-B's encoding in [0, 1].
+    Files are read on the first use of a part. Responses are accuracies, which are maximised; hyperparameters are `x0`,
+    `x1`, ... in HPO-B's encoding, mostly in [0, 1].
 
     Args:
         folder: Folder with `bo-initializations.json` and the `meta-PART-dataset.json` of each part; `tasks(part)` and
@@ -42,7 +42,7 @@ class HPOB:
 
     Raises:
         ValueError: Unknown version.
-        FileNotFoundError: A file is not in the folder, on its first use.
+        FileNotFoundError: On the first use of a file, it is not in the folder.
     """
 
     def __init__(self, folder: str | Path, version: Literal["v2", "v3"] = "v3") -> None:
@@ -63,7 +63,7 @@ class HPOB:
         Rows are in hash order; `source_index` has their places in the file. `hpo_envs.tables.user.save` stores a table.
 
         Raises:
-            ValueError: Unknown task.
+            ValueError: The task is unknown, or its file has arrays of another shape.
         """
         parts = FILES if self.version == "v3" else ("test",)
         for part in sorted(parts, key=lambda p: not (self.folder / FILES[p]).is_file()):  # missing ones last
@@ -75,7 +75,7 @@ class HPOB:
         raise ValueError(f"space and data set must be a task of HPO-B {self.version}, got {space!r} and {dataset!r}")
 
     def split(self) -> TaskSplit:
-        """Create all tables and return the parts as tasks for `gym.make`, for agents that learn from source tasks."""
+        """Return the ids of all tasks as a `TaskSplit`, for agents that learn from source tasks; creates all tables."""
         parts = {}
         for part in FILES:
             made = [self.table(*task).name.removeprefix(user.PREFIX) for task in self.tasks(part)]
@@ -83,7 +83,9 @@ class HPOB:
         return TaskSplit(f"HPO-B-{self.version}", parts["train"], parts["validation"], parts["test"])
 
     def designs(self, space: str, dataset: str) -> dict[str, list[int]]:
-        """Return HPO-B's initial designs of a test task by name, `test0` to `test4`: actions for `shuffle=False`.
+        """Return HPO-B's initial designs of a test task by name, `test0` to `test4`.
+
+        A design is a list of actions, rows of the table, of an environment made with `shuffle=False`.
 
         Raises:
             ValueError: There are none for the task.
@@ -101,7 +103,7 @@ class HPOB:
 
     @functools.cached_property
     def _all(self) -> dict[str, dict[str, Any]]:
-        """All tasks of v2: the tasks of every part in the search spaces of the train part."""
+        """All tasks of v2, by search space and data set: those of every part in the search spaces of the train part."""
         train, test, validation = (self._read(FILES[p]) for p in ("train", "test", "validation"))
         return {s: {**sets, **test.get(s, {}), **validation.get(s, {})} for s, sets in train.items()}
 

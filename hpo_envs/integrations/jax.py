@@ -4,7 +4,7 @@ batch = export(["CharHPO-g2p-hun-lstm-v0", ("NMTLC-zhen-v0", {"budget": 1e6})])
 states = jax.vmap(functools.partial(reset, batch))(jax.random.split(jax.random.key(0), 16_384))
 states, reward, done = jax.vmap(functools.partial(step, batch))(states, actions)
 
-Each function handles one episode; `jax.vmap` extends it to many. Rewards are those of the environments (of several
+Functions handle one episode; `jax.vmap` extends them to many. Rewards are those of the environments (of several
 repeats, the mean), bit for bit in float64 (`jax.config.update("jax_enable_x64", True)`), else rounded to float32.
 PyTorch reads all arrays by DLPack: `torch.from_dlpack(batch.values)`.
 """
@@ -31,18 +31,18 @@ except ModuleNotFoundError:
 
 
 class TaskBatch(NamedTuple):
-    """Batch of T tables of at most R rows, L fidelities and D features; padding is zero, or repeats the last fidelity.
+    """Batch of T tables of at most R rows, L fidelities and D features, padded with zeros or the last fidelity.
 
     Attributes:
         values: (T, R, L) rewards, higher is better; those of several repeats are averaged.
         costs: (T, R, L) costs of training up to each fidelity, in the unit of the budget.
-        ends: (T, R) index of the fidelity at which a run ends; the latest end of several repeats.
+        ends: (T, R) index of the fidelity at which a run ends, of several repeats the latest; 0 for look-ups.
         features: (T, R, D) float32 features of the configurations, in [0, 1].
         rows: (T,) number of configurations of each table.
         budgets: (T,) budget of an episode.
-        limits: (T,) steps after which an episode ends whatever its budget.
+        limits: (T,) number of steps after which an episode ends whatever its budget.
         paid: (T,) whether a repeated evaluation costs again: True for look-ups.
-        scales: (T, 2) median and best final reward, for normalised rewards in training.
+        scales: (T, 2) median and best reward at the last fidelity, for normalised rewards in training.
     """
 
     values: Array
@@ -57,18 +57,19 @@ class TaskBatch(NamedTuple):
 
 
 class EpisodeState(NamedTuple):
-    """State of an episode, which records the first H evaluations.
+    """State of an episode; only the first H evaluations (the horizon) are recorded one by one.
 
     Attributes:
         task: Index of the table.
-        reached: (R,) fidelity that each configuration is trained to, plus 1; (0,) where all tables are look-ups.
-        evaluated: (H,) distinct configurations evaluated, in ascending order, padded with R.
-        rows: (H,) configuration of each evaluation, in order.
-        rewards: (H,) reward of each evaluation.
-        paid: (H,) cost of each evaluation.
-        steps: Number of evaluations.
-        spent: Budget used.
-        best: Largest reward; minus infinity at first.
+        reached: (R,) index of the fidelity that each configuration is trained to, plus 1; (0,) if all tables are
+            look-ups.
+        evaluated: (H,) distinct configurations among the first H evaluations, in ascending order, padded with R.
+        rows: (H,) configuration of each of the first H evaluations, in order, then zeros.
+        rewards: (H,) reward of each of them, then zeros.
+        paid: (H,) cost of each of them, then zeros.
+        steps: Number of all evaluations.
+        spent: Cost of all evaluations.
+        best: Largest reward of all evaluations; minus infinity at first.
     """
 
     task: Array
@@ -136,7 +137,14 @@ def _arrays(env_id: str, kwargs: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def reset(batch: TaskBatch, key: Array, horizon: int = 20, task: Array | None = None) -> EpisodeState:
-    """Begin an episode on the table `task`, by default a random one; it remembers its first `horizon` evaluations."""
+    """Begin an episode on the table `task`, by default a random one.
+
+    Args:
+        batch: The tables.
+        key: Key that draws the table.
+        horizon: Number of evaluations that are recorded; later ones are unknown to `free`, `random_row` and `history`.
+        task: Index of the table; None: a random one.
+    """
     tables, rows, levels = batch.values.shape
     zeros = jnp.zeros(horizon, batch.values.dtype)
     return EpisodeState(
@@ -150,7 +158,10 @@ def reset(batch: TaskBatch, key: Array, horizon: int = 20, task: Array | None = 
 def step(
     batch: TaskBatch, state: EpisodeState, row: Array, level: Array | None = None
 ) -> tuple[EpisodeState, Array, Array]:
-    """Evaluate a row at fidelity index `level` (default: the last); return the state, the reward and the done flag."""
+    """Evaluate a row at fidelity index `level` (default: the last); return the state, the reward and the done flag.
+
+    On learning curves, a level beyond the end of a run is its end, and a level reached before costs nothing.
+    """
     task, levels, row = state.task, batch.values.shape[2], jnp.asarray(row, jnp.int32)
     level = jnp.asarray(levels - 1 if level is None else level, jnp.int32)
     value, costs, reached = batch.values[task, row, level], batch.costs[task, row], state.reached
@@ -163,7 +174,7 @@ def step(
         cost = costs[0]
     at, h = state.steps, state.rows.shape[0]
     place = (state.evaluated < row).sum()
-    known = state.evaluated[jnp.minimum(place, h - 1)] == row
+    known = (at >= h) | (state.evaluated[jnp.minimum(place, h - 1)] == row)
     index = jnp.arange(h)
     inserted = jnp.where(index == place, row, jnp.where(index > place, jnp.roll(state.evaluated, 1), state.evaluated))
     after = EpisodeState(
@@ -175,14 +186,14 @@ def step(
 
 
 def free(batch: TaskBatch, state: EpisodeState) -> Array:
-    """Return the (R,) bool mask of the table's configurations that the episode has not evaluated, False for padding."""
+    """Return the (R,) bool mask of the table's configurations that are not in `evaluated`, False for padding."""
     rows = jnp.arange(batch.values.shape[1])
     found: Array = (rows < batch.rows[state.task]) & ~(rows[:, None] == state.evaluated).any(axis=1)
     return found
 
 
 def random_row(batch: TaskBatch, state: EpisodeState, key: Array) -> Array:
-    """Return a uniformly random unevaluated configuration; takes O(H) time and needs no mask."""
+    """Return a uniformly random configuration that is not in `evaluated`; one must be left. O(H), without a mask."""
     left = batch.rows[state.task] - (state.evaluated < batch.values.shape[1]).sum()
     k = jnp.floor(jax.random.uniform(key) * left).astype(jnp.int32)
     row: Array = jax.lax.fori_loop(0, len(state.evaluated), lambda i, at: at + (state.evaluated[i] <= at), k)
@@ -190,7 +201,7 @@ def random_row(batch: TaskBatch, state: EpisodeState, key: Array) -> Array:
 
 
 def sample(key: Array, scores: Array, mask: Array) -> Array:
-    """Draw a configuration where `mask` is true, with probability proportional to exp(score)."""
+    """Draw an index where the (n,) `mask` is true, with probability proportional to exp(score) of (n,) scores."""
     p = jnp.where(mask, jnp.exp(scores - jnp.max(scores, where=mask, initial=-jnp.inf)), 0)
     total, rows = jnp.cumsum(p), jnp.arange(len(p))
     found = (total <= jax.random.uniform(key) * total[-1]).sum()
@@ -198,7 +209,7 @@ def sample(key: Array, scores: Array, mask: Array) -> Array:
 
 
 def standardised(state: EpisodeState) -> Array:
-    """Return the (H,) rewards, standardised and clipped as in `CandidateObservation`; zeros after the last one."""
+    """Return the (H,) recorded rewards, standardised and clipped as in `CandidateObservation`, then zeros."""
     y, seen = state.rewards, jnp.arange(state.rewards.shape[0]) < state.steps
     t = jnp.maximum(seen.sum(), 1)
     ordered = jnp.sort(jnp.where(seen, y, jnp.inf))
@@ -212,7 +223,7 @@ def standardised(state: EpisodeState) -> Array:
 
 
 def observed(batch: TaskBatch, state: EpisodeState) -> Array:
-    """Return (R, 2): whether each configuration was evaluated (1 or 0), and its last standardised reward or 0."""
+    """Return (R, 2): 1 for each configuration in `evaluated`, else 0, and its last standardised reward, else 0."""
     z, at, (_, count, _) = standardised(state), jnp.arange(state.rows.shape[0]), batch.values.shape
     rows = jnp.where(at < state.steps, state.rows, count)
     last = jnp.full(count, -1).at[rows].max(at, mode="drop")  # `set` has no defined order for repeated rows
@@ -220,7 +231,10 @@ def observed(batch: TaskBatch, state: EpisodeState) -> Array:
 
 
 def history(batch: TaskBatch, state: EpisodeState) -> Array:
-    """Return (H, 4 + D): 1, standardised reward, cost and budget left as fractions, features in [-1, 1]; then zeros."""
+    """Return (H, 4 + D): of each recorded evaluation 1, reward, cost, budget left, features in [-1, 1]; then zeros.
+
+    Rewards are `standardised`, cost and budget left are fractions of the budget.
+    """
     seen = (jnp.arange(state.rows.shape[0]) < state.steps)[:, None]
     budget = batch.budgets[state.task]
     left = jnp.maximum(1 - jnp.cumsum(state.paid) / budget, 0)

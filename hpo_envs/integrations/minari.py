@@ -25,10 +25,9 @@ def to_minari(
     Saved runs have no observations: each is replayed, and must reproduce its rewards. The cost of each step is in the
     episode's infos, `cost` ((steps + 1, 1) float64, 0 at reset). An episode that stopped before its environment ended
     it (a target, a confident agent) is truncated. `dataset.recover_environment()` recreates the environment by id, also
-    for evaluation; with `table=`, the data set has only the spaces. Scores are normalised between the mean return of
-    `EPISODES` episodes of random search and that of an agent that gets the best known reward at each step. With
-    `table=`, a live function or no known best, they are normalised only if `ref_min_score` and `ref_max_score` are
-    given.
+    for evaluation; with `table=`, the data set has only the spaces. Reference scores are the mean return of `EPISODES`
+    episodes of random search and that of an agent that gets the best known reward at each step. With `table=`, a live
+    function or no known best there are none, unless `ref_min_score` and `ref_max_score` are given.
 
     Args:
         runs: Runs on one environment with one objective (Minari's rewards are numbers) and one entry per step: no
@@ -36,15 +35,15 @@ def to_minari(
         dataset_id: Name of the data set in Minari, such as `hpo/nmthpo-swen/bo-v0`.
         env_kwargs: Arguments of the environment that headers lack: `table=` if the runs were on a given table, or
             `max_episode_steps=` for readers that need it.
-        **facts: Further arguments of `minari.create_dataset_from_buffers` (author, data_format="hdf5", ...).
+        **facts: Other arguments of `minari.create_dataset_from_buffers` (`author`, `data_format="hdf5"`, ...).
 
     Returns:
         The `minari.MinariDataset`, saved in Minari's folder.
 
     Raises:
         ModuleNotFoundError: Minari is not installed.
-        ValueError: There are no runs, or one is empty; they are on several environments, have several objectives or
-            entries that are not steps; or the table or rewards differ from those of the runs.
+        ValueError: There are no runs, or one is empty; they are on an unknown or on several environments, have several
+            objectives or entries that are not steps; or the table or rewards differ from those of the runs.
     """
     minari, collector = (extra_module(m, "interop", "datasets") for m in ("minari", "minari.data_collector"))
     if not runs:
@@ -77,7 +76,7 @@ def to_minari(
 
 
 def _references(env_id: str, kwargs: Mapping[str, Any]) -> dict[str, float]:
-    """Return mean returns of random search and of the best known reward at each step, by name; empty if unknown."""
+    """Return the arguments `ref_min_score` and `ref_max_score`, see `to_minari`; empty if there are none."""
     kwargs = {k: v for k, v in kwargs.items() if k != "max_episode_steps"}
     if is_live(env_id, kwargs):
         return {}
@@ -90,7 +89,7 @@ def _references(env_id: str, kwargs: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _replay(env: Any, run: Run) -> dict[str, Any]:
-    """Replay a run; return the buffer of its episode, or raise a ValueError if the replay differs from the run."""
+    """Replay a run; return arguments of its episode's buffer, or raise a ValueError if the replay differs."""
     observation, info = env.reset(seed=seeds_of(run.header["env"], run.seed)[0])
     if info["sha256"] != run.header["sha256"]:
         raise ValueError(f"the table must be {run.header['sha256']} as in the runs, got {info['sha256']}")

@@ -1,9 +1,12 @@
 """Searches with scikit-learn's interface (`fit`, `best_estimator_`, `cv_results_`), for pipelines and any scorer."""
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+from joblib import effective_n_jobs
 from sklearn.base import is_classifier
 from sklearn.model_selection import check_cv
 from sklearn.model_selection._search import BaseSearchCV  # its `_run_search` is where custom searches belong
@@ -27,165 +30,103 @@ class TuneSearchCV(BaseSearchCV):  # type: ignore[misc]
         scoring: See `RandomizedSearchCV`, as for all below; with several metrics, `refit` names the one to maximise.
         n_jobs: Number of parallel fits: the folds of one configuration, or of several if jobs are left.
         refit: See `scoring`.
-        cv: See `scoring`.
+        cv: See `scoring`; all configurations have the same splits.
         verbose: See `scoring`.
         pre_dispatch: See `scoring`.
-        error_score: See `scoring`.
+        error_score: See `scoring`; a configuration is a failed evaluation if its mean score is NaN.
         return_train_score: See `scoring`.
     """
+
+    _fractions: tuple[float, ...] = (1.0,)
 
     def __init__(
         self, estimator: Any, space: Any, *, n_iter: int = 20, agent: Any = None, out: Any = None,
         random_state: Any = None, scoring: Any = None, n_jobs: int | None = None, refit: Any = True, cv: Any = None,
         verbose: int = 0, pre_dispatch: Any = "2*n_jobs", error_score: Any = np.nan, return_train_score: bool = False,
     ) -> None:  # fmt: skip
-        given = {"scoring": scoring, "n_jobs": n_jobs, "refit": refit, "cv": cv, "verbose": verbose}
-        given |= {"pre_dispatch": pre_dispatch, "error_score": error_score, "return_train_score": return_train_score}
-        super().__init__(estimator=estimator, **given)
+        super().__init__(
+            estimator, scoring=scoring, n_jobs=n_jobs, refit=refit, cv=cv, verbose=verbose, pre_dispatch=pre_dispatch,
+            error_score=error_score, return_train_score=return_train_score,
+        )  # fmt: skip
         self.space, self.n_iter, self.agent, self.out, self.random_state = space, n_iter, agent, out, random_state
 
     def _run_search(self, evaluate_candidates: Callable[..., dict[str, Any]]) -> None:
         """Evaluate the configurations that the agent suggests; scikit-learn's hook for custom searches."""
-        from joblib import effective_n_jobs
-
-        self._seed = int(check_random_state(self.random_state).randint(10**9))
-        self._splits: list[tuple[Any, Any]] = []
-        self._failed: ValueError | None = None
-        known = isinstance(self.space, Mapping)
-        space = {name: _ranged(value) for name, value in self.space.items()} if known else self.space
+        self._seed, self._splits = int(check_random_state(self.random_state).randint(10**9)), list[tuple[Any, Any]]()
+        self._results: dict[str, Any] | None = None
+        self._error: ValueError | None = None
+        space = {k: _ranged(v) for k, v in self.space.items()} if isinstance(self.space, Mapping) else self.space
         given = {"agent": self.agent, "budget": self.n_iter, "out": self.out, "seed": self._seed, "tolerate": True}
+        reached: dict[float, list[float]] = {fraction: [] for fraction in self._fractions}
+        together = 1
         with Search(space, **given) as search:
             if len(search.result):
-                raise ValueError(
-                    f"out must be a folder without a search, got {self.out}: cv_results_ needs all its fits"
-                )
-            together, last = 1, None
-            while not search.done:
-                trials = [search.ask()]
-                while len(trials) < together and not search.done:
-                    trials.append(search.ask())
-                last = self._evaluate(evaluate_candidates, search, trials) or last
-                if last is not None:
-                    together = max(1, effective_n_jobs(self.n_jobs) // self._folds(last))
-            if last is None and self._failed is not None:
-                raise self._failed
+                raise ValueError(f"out must be a folder without a search, got {self.out}: cv_results_ needs all fits")
+            while trials := [t for t in (search.begin() for _ in range(together)) if t is not None]:
+                for fraction, scores in reached.items():
+                    fits = [*zip(trials, self._fit(evaluate_candidates, trials, fraction), strict=True)]
+                    trials = []
+                    for trial, score in fits:
+                        scores.append(score)
+                        best = sum(other > score for other in scores) < max(1, len(scores) // 3)
+                        if best and fraction < 1.0 and np.isfinite(score):
+                            trials.append(trial)  # to be fitted to the next part
+                        else:
+                            error = None if np.isfinite(score) else self._error or "score is NaN"
+                            search.tell(trial, score, error=error)
+                together = max(1, effective_n_jobs(self.n_jobs) // len(self._splits))
+        if self._error and self._results is None:
+            raise self._error
 
-    def _evaluate(
-        self, evaluate_candidates: Callable[..., dict[str, Any]], search: Search, trials: list[Trial]
-    ) -> dict[str, Any] | None:
-        """Evaluate some trials and report their scores; return all results so far, or None if every fit failed."""
-        results = self._fit(evaluate_candidates, [t.config for t in trials], 1.0)
-        for trial, score in zip(trials, self._scores(results, len(trials)), strict=True):
-            search.tell(trial, score) if np.isfinite(score) else search.tell(
-                trial, error=self._failed or "score is NaN"
-            )
-        return results
-
-    def _fit(
-        self, evaluate_candidates: Callable[..., dict[str, Any]], configs: list[dict[str, Any]], fraction: float
-    ) -> dict[str, Any] | None:
-        """Fit to a fraction of the training sets; return all results so far, or None if every fit failed."""
-        part = TrainingPart(self, fraction)
+    def _fit(self, evaluate: Callable[..., dict[str, Any]], trials: list[Trial], fraction: float) -> list[float]:
+        """Fit to a fraction of each training set; return mean test scores, NaN if every fit fails."""
+        if not trials:
+            return []
+        cv, more = SimpleNamespace(split=partial(self._split, fraction)), {"train_fraction": [fraction] * len(trials)}
         try:
-            return evaluate_candidates(configs, part, {"train_fraction": [fraction] * len(configs)})
+            self._results = evaluate([t.config for t in trials], cv, more)
         except ValueError as error:
             if "fits failed" not in str(error) or self.error_score == "raise":
                 raise
-            self._failed = error
-            return None
-
-    def _scores(self, results: dict[str, Any] | None, count: int) -> list[float]:
-        """Return the mean test scores of the last `count` candidates; NaN without results."""
-        if results is None:
-            return [np.nan] * count
-        metric = f"mean_test_{self.refit}" if isinstance(self.refit, str) else "mean_test_score"
-        if metric not in results:
+            self._error = error
+            return [np.nan] * len(trials)
+        metric = f"mean_test_{self.refit if isinstance(self.refit, str) else 'score'}"
+        if metric not in self._results:
             raise ValueError(f"refit must name the metric to maximise where there are several, got {self.refit!r}")
-        return [float(score) for score in results[metric][-count:]]
+        return [float(score) for score in self._results[metric][-len(trials) :]]
 
-    @staticmethod
-    def _folds(results: dict[str, Any]) -> int:
-        return len({name.partition("_")[0] for name in results if name.startswith("split")})
+    def _split(self, fraction: float, X: Any, y: Any, **given: Any) -> Iterator[tuple[Any, Any]]:
+        """Yield each split of `cv`, the same in every call, with a random fraction of each class to train on."""
+        classes = is_classifier(self.estimator)
+        if not self._splits:
+            default = check_cv(self.cv, y, classifier=classes)
+            cv = getattr(self, "_checked_cv_orig", default)  # which has drawn the splits of an iterator
+            self._splits = [*cv.split(X, y, **given)]
+        rng = np.random.default_rng(self._seed)
+        for train, test in self._splits:
+            rows = rng.permutation(train)
+            labels = np.asarray(y)[rows] if classes and np.ndim(y) == 1 else np.zeros(len(rows))
+            each = [rows[labels == label] for label in np.unique(labels)]
+            part = [some[: max(2, round(fraction * len(some)))] for some in each]
+            yield train if fraction == 1.0 else np.sort(np.concatenate(part)), test
 
 
 class HalvingTuneSearchCV(TuneSearchCV):
     """Variant of `TuneSearchCV` that first fits configurations to a small part of the training set.
 
-    Each part is three times as large as the previous one; a configuration continues while its score is in the best
-    third of those on the same part. The best one is chosen on the whole set. `cv_results_` has the column
-    `train_fraction`.
+    Parts are 1/9, 1/3 and all of it, with at least two rows of each class; a configuration continues while its score is
+    in the best third of those on the same part. The best one is chosen on the whole set. `cv_results_` has a row for
+    each part that a configuration was fitted to, and the column `train_fraction`.
     """
 
-    def _evaluate(
-        self, evaluate_candidates: Callable[..., dict[str, Any]], search: Search, trials: list[Trial]
-    ) -> dict[str, Any] | None:
-        results: dict[str, Any] | None = None
-        if trials[0].number == 0:
-            self._reached: list[list[float]] = [[] for _ in range(LEVELS)]
-        for trial in trials:
-            for level in range(LEVELS):
-                fraction = REDUCTION ** (level + 1.0 - LEVELS)
-                results = self._fit(evaluate_candidates, [trial.config], fraction)
-                (score,) = self._scores(results, 1)
-                self._reached[level].append(score)
-                better = sum(other > score for other in self._reached[level])
-                if np.isnan(score) or better >= max(1, len(self._reached[level]) // REDUCTION):
-                    break
-            search.tell(trial, score) if np.isfinite(score) else search.tell(
-                trial, error=self._failed or "score is NaN"
-            )
-        return results
+    _fractions = (1 / 9, 1 / 3, 1.0)
 
     @staticmethod
     def _select_best_index(refit: Any, refit_metric: str, results: dict[str, Any]) -> int:
         if callable(refit):
             return int(BaseSearchCV._select_best_index(refit, refit_metric, results))
         fraction = np.asarray(results["train_fraction"])
-        scores = np.where(fraction == fraction.max(), results[f"mean_test_{refit_metric}"], -np.inf)
-        return int(np.nanargmax(scores))
-
-
-LEVELS, REDUCTION = 3, 3
-"""Number and ratio of the parts of the training set that `HalvingTuneSearchCV` fits: 1/9, 1/3, all of it."""
-
-
-class TrainingPart:
-    """Splitter whose training sets are random subsets of a search's training sets, the same in every call.
-
-    Args:
-        search: Search whose `cv` is divided.
-        fraction: Fraction of each training set and class; at least two rows of a class remain, if it has them.
-    """
-
-    def __init__(self, search: TuneSearchCV, fraction: float) -> None:
-        self._search, self._fraction = search, fraction
-
-    def split(self, X: Any, y: Any = None, groups: Any = None, **given: Any) -> Iterator[tuple[Any, Any]]:
-        """Yield the training and test indices of each split."""
-        search = self._search
-        if not search._splits:
-            default = check_cv(search.cv, y, classifier=is_classifier(search.estimator))
-            cv = getattr(search, "_checked_cv_orig", default)  # which has drawn the splits of an iterator
-            search._splits = [*cv.split(X, y, **({} if groups is None else {"groups": groups}), **given)]
-        labels = np.asarray(y) if is_classifier(search.estimator) and np.ndim(y) == 1 else np.zeros(_rows(X))
-        rng = np.random.default_rng(search._seed)
-        for train, test in search._splits:
-            mixed = rng.permutation(train)
-            yield train if self._fraction == 1.0 else np.sort(_part(mixed, labels[mixed], self._fraction)), test
-
-
-def _rows(X: Any) -> int:
-    return int(X.shape[0] if hasattr(X, "shape") else len(X))
-
-
-def _part(rows: Any, labels: Any, fraction: float) -> Any:
-    """Return the first rows of each class up to a fraction, at least two if the class has them."""
-    _, classes, counts = np.unique(labels, return_inverse=True, return_counts=True)
-    order = np.argsort(classes, kind="stable")
-    within = np.empty(len(rows))
-    within[order] = np.concatenate([np.arange(count) for count in counts])
-    place = np.where(within < 2.0, within - 2.0, within / counts[classes])
-    return rows[np.argsort(place, kind="stable")[: max(2 * len(counts), round(fraction * len(rows)))]]
+        return int(np.nanargmax(np.where(fraction == fraction.max(), results[f"mean_test_{refit_metric}"], -np.inf)))
 
 
 def _ranged(value: Any) -> Any:

@@ -17,7 +17,6 @@ from hpo_envs.tables.table import LOST, Hyperparameter, Table
 LEVEL, SECONDS = "level", "elapsed_time"
 """Names of the resource and of the elapsed time in reports of the blackbox."""
 
-
 TIMES = ("metric_elapsed_time", "elapsed_time", "metric_train_time", "metric_runtime")
 """Objectives of the published blackboxes that are times; the first two are cumulative."""
 
@@ -28,14 +27,14 @@ def from_blackbox(
 ) -> Table:  # fmt: skip
     """Convert a blackbox to a table, for `gym.make("TableHPO-v0", table=...)`, or `TableLC-v0` with fidelities.
 
-    Its configurations become rows, seeds repeats, fidelities levels, and objectives metrics; search spaces are
-    converted, including logarithms.
+    Its configurations become rows, seeds repeats, fidelities levels, and objectives metrics; the search space is
+    converted, with its logarithms. Evaluations without a score are left out.
 
     Args:
         blackbox: A tabular blackbox of `syne_tune.blackbox_repository`, as returned by `load_blackbox` for each task.
         name: Name of the table.
         score: Objectives that may be rewarded; an id rewards the first. Default: all that are not times.
-        goal: `max` or `min` for each; default: guessed from the name, as blackboxes do not have goals.
+        goal: `max` or `min`, for all or for each score; default: guessed from names, as blackboxes do not have goals.
         cost: Objective that is the cost in seconds, cumulative, or to be added up if its name ends in `runtime` or
             `train_time`; default: the first of `TIMES` in the blackbox. Without one, an evaluation costs 1.
         **options: See `hpo_envs.tables.user.from_frame`: `licence`, `citation`, `bounds`, `explain`.
@@ -87,12 +86,12 @@ def _hyperparameter(name: str, domain: Any, values: list[Any]) -> Hyperparameter
 def to_blackbox(table: Table) -> Any:
     """Convert a table to a `BlackboxTabular`.
 
-    Hyperparameters are exported as choices among the values in the table, because it has results only for these.
+    Hyperparameters become choices among the values in the table, because it has results only for these.
     Objectives are the metrics in native units (minimise or maximise by `table.metrics`) and `elapsed_time`, the table's
     cumulative cost in its own unit (`table.cost_unit`; the simulator interprets it as seconds). Fidelities are
     1, 2, ...: the k-th is `table.levels[k - 1]`. Repeats, and rows with the same hyperparameters, are the blackbox's
     seeds; if a row has fewer than others, they are repeated. Missing values repeat the last measured value, at no
-    further cost; a run without any has the metric's worst value. Metrics that some finished runs do not have, such as
+    further cost, or are the metric's worst value if none was measured. Metrics that some successful runs lack, such as
     a test score of only the best one, are left out.
 
     A table that is not a complete grid lacks some combinations of values: pass its rows to the scheduler
@@ -136,17 +135,17 @@ def to_blackbox(table: Table) -> Any:
 def to_backend(table: Table, blackbox: Any = None, **settings: Any) -> Any:
     """Return a `UserBlackboxBackend`, Syne Tune's simulator, with a table as the simulated function.
 
-    By default, the simulator's clock ticks every 5 units of cost, and each tick costs real time; here a tick is the
-    cheapest first fidelity of the table that costs anything, else the cheapest fidelity, or 1 without costs.
+    Syne Tune's default is a clock that ticks every 5 units of cost, and each tick costs real time; here a tick is the
+    smallest positive cost of a first fidelity of the table, else of any fidelity, or 1 if nothing costs.
 
     Args:
         table: A table with hyperparameters.
-        blackbox: The blackbox, for instance `add_surrogate(to_blackbox(table), ...)`; None = `to_blackbox(table)`.
+        blackbox: The blackbox, for instance `add_surrogate(to_blackbox(table), ...)`; None: `to_blackbox(table)`.
         **settings: Further arguments of `UserBlackboxBackend` (`seed`, `max_resource_attr`, ...).
 
     Raises:
         ModuleNotFoundError: Syne Tune, or a package that its blackbox repository needs, is not installed.
-        ValueError: The table has no hyperparameters.
+        ValueError: The table has no hyperparameters, and no blackbox is given.
     """
     _imported()
     from syne_tune.blackbox_repository import UserBlackboxBackend

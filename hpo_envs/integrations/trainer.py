@@ -13,14 +13,14 @@ STATE = "trainer_state.json"
 class Trained:
     """Function for `tune(..., epochs=E)` that trains a `Trainer` up to a number of evaluations.
 
-    Each evaluation of the `Trainer` (`eval_strategy="epoch"` or `"steps"`) is one fidelity: training stops after it
-    with a checkpoint, and all of its metrics are returned. A configuration that the agent promotes continues from that
-    checkpoint, in any worker and after any interruption; others are not trained further. Length and schedule are those
-    of the `TrainingArguments`, regardless of the fidelity.
+    Each evaluation of the `Trainer` (`eval_strategy="epoch"` or `"steps"`) is one fidelity: after the last requested
+    one, training stops with a checkpoint, and its metrics are returned. A configuration that the agent promotes
+    continues from that checkpoint, in any worker and after any interruption; others are not trained further. Length and
+    schedule of a training are those of the `TrainingArguments`, regardless of the fidelity.
 
     Args:
-        make: `make(config, folder) -> Trainer`, with `output_dir=folder` in its arguments; a function of a module,
-            so that workers can import it.
+        make: `make(config, folder)` returns a `Trainer` with `output_dir=folder` in its arguments; a function of a
+            module, so that workers can import it.
 
     Examples:
         >>> tune(Trained(make), SPACE, epochs=3, objective="eval_loss", goal="min", out="mine/")  # doctest: +SKIP
@@ -31,7 +31,9 @@ class Trained:
         self.__module__, self.__qualname__ = make.__module__, make.__qualname__
 
     def __call__(self, config: Mapping[str, Any], resume_from: Path, epochs: int) -> dict[str, float]:
-        """Train until `epochs` evaluations are done; return the metrics of the last one.
+        """Train until `epochs` evaluations are done; return the metrics of the last one by name.
+
+        If the checkpoint in `resume_from` has as many evaluations, nothing is trained.
 
         Raises:
             ValueError: The trainer writes to another folder, or ends with fewer evaluations.

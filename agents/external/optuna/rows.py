@@ -1,4 +1,4 @@
-"""Optuna's TPE and Gaussian process with their criteria evaluated at every candidate."""
+"""Optuna's TPE and Gaussian process as agents, with their criteria at every candidate. Needs the extra `optuna`."""
 
 from __future__ import annotations
 
@@ -20,32 +20,35 @@ class CandidateSampler(AnySampler):
 
     Args:
         problem: Rows with features, or (row, checkpoint) pairs, which are trained to the end.
-        seed: Seed of the sampler.
-        sampler: `sampler(agent)` returns the sampler's class; `sampler(None)`, for boxes and grids, that of Optuna.
+        seed: Seed of `self.rng` and of the sampler.
+        sampler: Name of Optuna's sampler, which is used unchanged on boxes and grids.
+        on_rows: `on_rows(agent)` returns a subclass of the sampler for the candidates of an agent.
         **settings: See `AnySampler`; the rest are arguments of the sampler.
+
+    Attributes:
+        chosen: The candidate chosen last; 0 at first.
     """
 
-    def __init__(self, problem: Problem, seed: int, *, sampler: Any, **settings: Any) -> None:
+    def __init__(self, problem: Problem, seed: int, *, sampler: Any, on_rows: Any, **settings: Any) -> None:
         def made(seed: int, **given: Any) -> Any:
-            return sampler(self)(seed=seed, **given)
+            return on_rows(self)(seed=seed, **given)
 
-        listed = self.lists(problem)
-        super().__init__(problem, seed, sampler=made if listed else sampler(None), **settings)
+        super().__init__(problem, seed, sampler=made if self.lists(problem) else sampler, **settings)
         self.random_first = settings.get("n_startup_trials", 10)
         self.chosen = 0
 
     @property
     def free(self) -> Any:
-        """(k,) indices of the free candidates, those tried least often."""
+        """(k,) indices of the free candidates, those tried least often, ascending."""
         return np.flatnonzero(self._rows.free)
 
     def choose(self, row: int) -> dict[str, Any]:
-        """Record a candidate as chosen; return Optuna's values, by name, of its active hyperparameters."""
+        """Set `chosen`; return Optuna's values, by name, of the active hyperparameters of the candidate."""
         self.chosen = int(row)
         return self.params(self._points[row])
 
     def row(self, suggestion: Any, point: Any) -> int:
-        """Return the candidate that the sampler chose last."""
+        """Return `chosen`, the candidate of the suggestion."""
         return self.chosen
 
 
@@ -91,7 +94,7 @@ class TPE(CandidateSampler):
     several = False
 
     def __init__(self, problem: Problem, seed: int, **settings: Any) -> None:
-        super().__init__(problem, seed, sampler=_tpe, **{"constant_liar": True, **settings})
+        super().__init__(problem, seed, sampler="TPESampler", on_rows=_tpe, **{"constant_liar": True, **settings})
 
 
 class GP(CandidateSampler):
@@ -131,7 +134,7 @@ class GP(CandidateSampler):
         if problem.features is None:
             raise ValueError(f"problem must have features for this agent, got {problem}")
         flat = dataclasses.replace(problem, axes=(), points=None)  # a hyperparameter that may be inactive is no input
-        super().__init__(flat, seed, sampler=_gp, **settings)
+        super().__init__(flat, seed, sampler="GPSampler", on_rows=_gp, **settings)
 
 
 def _startup(base: Any, agent: CandidateSampler) -> Any:
@@ -150,22 +153,19 @@ def _startup(base: Any, agent: CandidateSampler) -> Any:
     return Startup
 
 
-def _tpe(agent: CandidateSampler | None) -> Any:
+def _tpe(agent: CandidateSampler) -> Any:
     base = package("optuna").samplers.TPESampler
-    if agent is None:
-        return base
-    rows = agent  # not None, also within methods
 
-    class TPE(_startup(base, rows)):  # type: ignore[misc]
+    class TPE(_startup(base, agent)):  # type: ignore[misc]
         """Sampler that sums the log ratio of densities over the hyperparameters, which TPE treats as independent."""
 
         def best(self, study: Any, trial: Any, search_space: dict[str, Any]) -> int:
-            free = rows.free
-            points = rows._points[free]
-            active, scores = rows.space.active(points), np.zeros(len(free))
-            for j, (name, axis) in enumerate(zip(rows.space.names, rows.space.axes, strict=True)):
+            free = agent.free
+            points = agent._points[free]
+            active, scores = agent.space.active(points), np.zeros(len(free))
+            for j, (name, axis) in enumerate(zip(agent.space.names, agent.space.axes, strict=True)):
                 if name in search_space and active[:, j].any():
-                    self._column = rows.column(axis, points[active[:, j], j])
+                    self._column = agent.column(axis, points[active[:, j], j])
                     self._sample(study, trial, {name: search_space[name]})
                     scores[active[:, j]] += self._scores
             return int(free[int(np.argmax(scores))])

@@ -1,4 +1,4 @@
-"""Samplers of Optuna as agents, on boxes, grids and rows that have features."""
+"""Samplers of Optuna as agents, on boxes, grids and rows with features. Needs the extra `optuna`."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ NEEDS = {"GPSampler": "torch", "CmaEsSampler": "cmaes"}
 class AnySampler(ExternalOptimizer):
     """Any sampler of Optuna (Akiba et al. 2019), unchanged.
 
-    Hyperparameters without a name are `x0`, `x1`, ... Where actions are (row, checkpoint) pairs, rows are trained to
-    the end. Samplers that have tried everything (`GridSampler`, `BruteForceSampler`) end the run.
+    Hyperparameters without a name are `x0`, `x1`, ... If actions are (row, checkpoint) pairs, rows are trained to the
+    end. The agent is done once its sampler has tried everything (`GridSampler`, `BruteForceSampler`).
 
     Formula:
         x* = the sampler's suggestion, by default the argmax of l(x) / g(x) of TPE
@@ -53,14 +53,14 @@ class AnySampler(ExternalOptimizer):
         problem: A box, a grid, or rows with features; one or more objectives, as the sampler supports.
         seed: Seed of `self.rng`, and of the sampler, if it takes one.
         sampler: Name of a class of `optuna.samplers`; or a class or function that returns a sampler; or a sampler,
-            which is copied with its own seed, so that its runs are the same for every `seed`.
-        fresh: On rows, whether only untried ones are evaluated.
-        evaluations: Number of evaluations after which the agent is done; None = never.
+            which is copied with the state of its generator, so that its runs do not depend on `seed`.
+        fresh: On rows, whether the rows tried least often are evaluated, else the one nearest to the suggestion.
+        evaluations: Number of evaluations after which the agent is done; None: not limited.
         **settings: Arguments of the sampler.
 
     Raises:
         ModuleNotFoundError: Optuna, or another package that the sampler needs, is not installed.
-        ValueError: An unknown sampler, settings for a sampler object, or another kind of space.
+        ValueError: An unknown sampler, settings for a sampler object, or a problem of another kind.
     """
 
     listens = True
@@ -84,7 +84,7 @@ class AnySampler(ExternalOptimizer):
         self.done = True
 
     def suggest(self) -> tuple[Any, Mapping[str, Any]]:
-        """Request a trial; return it and the natural values of its active hyperparameters."""
+        """Return a new trial and the natural values, by name, of its active hyperparameters."""
         trial, point = self._study.ask(), np.full(len(self.space), MIDDLE)
         config: dict[str, Any] = {}
         for j, (name, axis) in enumerate(zip(self.space.names, self.space.axes, strict=True)):
@@ -94,7 +94,7 @@ class AnySampler(ExternalOptimizer):
         return trial, config
 
     def row(self, suggestion: Any, point: Any) -> int:
-        """Return the row evaluated for the suggestion; without `fresh`, it is the nearest of all rows."""
+        """Return the row evaluated for a suggestion at a (d,) point; without `fresh`, it is the nearest of all rows."""
         if self._fresh:
             return super().row(suggestion, point)
         return int(self.space.distances(point[None], self._points).argmin())
@@ -105,7 +105,7 @@ class AnySampler(ExternalOptimizer):
         return {a.name: _index(a, config[a.name]) for a in self.space.axes if a.name in config}
 
     def column(self, axis: Axis, coordinates: Floats) -> Floats:
-        """Return the (n,) numbers that Optuna stores for (n,) coordinates of an axis: indices of choices, or values."""
+        """Return the (n,) numbers by which Optuna stores (n,) coordinates of an axis: indices of choices, or values."""
         if axis.choices:
             return np.minimum(np.floor(coordinates * len(axis.choices)), len(axis.choices) - 1.0)
         return np.array([axis.natural(u) for u in coordinates.tolist()], np.float64)
@@ -117,7 +117,10 @@ class AnySampler(ExternalOptimizer):
         self.done = self.done or self._left <= 0
 
     def learn(self, suggestion: Any, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Report the rewards or a failure to the study, for the configuration that was evaluated."""
+        """Report the rewards of the evaluated configuration to the study, as a new trial if it was not suggested.
+
+        A suggestion whose evaluation fails is a failed trial; failures of other actions are ignored.
+        """
         trials, values = package("optuna").trial, np.atleast_1d(reward).tolist()
         params = self.params(self.coordinates(action))
         own = suggestion is not None and (self._rows is None or params == suggestion.params)
@@ -132,7 +135,7 @@ class AnySampler(ExternalOptimizer):
 
 
 def distribution_of(axis: Axis) -> Any:
-    """Return Optuna's distribution of an axis; for ordered choices it is that of their indices."""
+    """Return Optuna's distribution of an axis; that of ordered choices is a range of their indices."""
     made = package("optuna").distributions
     if axis.kind == "categorical":
         return made.CategoricalDistribution(axis.choices)
@@ -184,7 +187,7 @@ def _sampler(given: Any, seed: int, settings: Mapping[str, Any]) -> Any:
 
 
 class CMAES(AnySampler):
-    """CMA-ES (Hansen and Ostermeier 2001), for continuous spaces and one objective.
+    """CMA-ES (Hansen and Ostermeier 2001), for boxes and one objective.
 
     Formula:
         x ~ N(m, s^2 C) for each member of a generation

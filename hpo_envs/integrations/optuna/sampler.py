@@ -29,29 +29,28 @@ class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defin
 
     Agents for featured rows choose among a finite set of candidates: the whole grid if it has at most `candidates`
     points, else at most as many seeded quasi-random points of the search space. Features are scaled to [0, 1], a choice
-    has one 0/1 feature per value. Agents for boxes get the unit cube with one coordinate per parameter, values of a
-    list in equal parts.
+    has one 0/1 feature per value. Agents for boxes get the unit cube with one coordinate per parameter, on which the
+    values of a list have equal parts.
 
     The search space has all parameters suggested in any trial so far, including conditional ones; a new parameter is
-    drawn at random in its first trial, as all are in the first trial. Several trials may run at once; running ones
-    count with their expected value under the agent's model. Failed or pruned trials are reported as failed, those that
-    violate a constraint with the worst reward of feasible trials. Results of trials that the sampler did not suggest
-    (`enqueue_trial`, an earlier session) are reported at the nearest candidate. A sampler that was saved and loaded
-    recreates its agent.
+    drawn at random in its first trial, as all are in the first trial. Several trials may run at once; how running ones
+    count depends on the agent. Failed or pruned trials are reported as failed, those that violate a constraint with the
+    worst reward of feasible trials. Successful trials that the sampler did not suggest (`enqueue_trial`, an earlier
+    session) are reported at the nearest candidate. A sampler that was saved and loaded recreates its agent.
 
     Complexity: that of the agent on `candidates` rows.
 
     Args:
         agent: Name of an agent for featured rows or boxes, see `hpo_envs.agents.names()`.
         seed: Seed of candidates and agent.
-        candidates: Size of the candidate set.
+        candidates: Largest size of the candidate set.
         constraints_func: Function of a finished trial that returns its constraints, as in Optuna's own samplers; the
             trial is feasible if all are at most 0.
         **hyperparameters: Arguments of the agent.
 
     Raises:
-        ValueError: The agent does not exist or supports neither, or `candidates` < 2. When a study starts: there are
-            more than two objectives, or the agent does not support their number.
+        ValueError: The agent does not exist or supports neither rows nor boxes, or `candidates` < 2. When a trial
+            starts: there are more than two objectives, or the agent does not support their number.
     """
 
     def __init__(
@@ -72,7 +71,7 @@ class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defin
         self._lock = threading.RLock()
 
     def __getstate__(self) -> dict[str, Any]:
-        # Agents may hold generators, which cannot be saved: a copy makes one again, which is told what is finished.
+        # Agents may hold generators, which cannot be saved: a copy makes a new one and reports finished trials to it.
         return {k: v for k, v in self.__dict__.items() if k not in ("_lock", "_agent")} | {"_space": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -104,7 +103,10 @@ class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defin
             study._storage.set_trial_system_attr(trial._trial_id, CONSTRAINTS, broken)
 
     def infer_relative_search_space(self, study: Any, trial: Any) -> dict[str, Any]:
-        """Return the parameters of all trials so far, by name, without those that have a single value."""
+        """Return the distributions of the parameters of all trials so far, by name, without those of a single value.
+
+        Ranges that differ between trials are united.
+        """
         space: dict[str, Any] = {}
         for each in study.get_trials(deepcopy=False):
             for name, d in each.distributions.items():
@@ -112,12 +114,15 @@ class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defin
         return {name: d for name, d in sorted(space.items()) if not d.single()}
 
     def sample_independent(self, study: Any, trial: Any, param_name: str, param_distribution: Any) -> Any:
-        """Return a random value, for a parameter that no earlier trial has."""
+        """Return a random value of a parameter, for those that no earlier trial has."""
         self.before_trial(study, trial)
         return self._independent.sample_independent(study, trial, param_name, param_distribution)
 
     def sample_relative(self, study: Any, trial: Any, search_space: dict[str, Any]) -> dict[str, Any]:
-        """Return the agent's next point, or a random one if none is left to suggest; empty if no parameter varies."""
+        """Return the agent's next point, by parameter, or a random one if the agent is done or no candidate is left.
+
+        If no parameter varies, the result is empty.
+        """
         self.before_trial(study, trial)
         space = {name: d for name, d in search_space.items() if not d.single()}
         if not space:
@@ -134,7 +139,7 @@ class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defin
         return {name: _value(d, v) for (name, d), v in zip(space.items(), point.tolist(), strict=True)}
 
     def _begin(self, space: dict[str, Any], study: Any) -> None:
-        """Draw candidates and create the agent for a new search space."""
+        """Draw candidates and create the agent for a new search space, without observations."""
         self._space, self._points = space, Points(tuple(_hyperparameter(n, d) for n, d in space.items()))
         seed, objectives = int(self._rng.integers(2**31)), len(study.directions)
         self._raw = self._points.candidates(self._count, seed) if self._finite else np.empty((0, len(space)))
@@ -164,14 +169,14 @@ class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defin
         return int(self._rng.choice(free if len(free) else len(self._used)))
 
     def _hear(self, study: Any) -> None:
-        """Report newly finished trials to the agent; nothing before the first success.
+        """Report newly finished trials to the agent, once one has succeeded.
 
         Trials that the agent did not suggest are reported only if they succeeded and the agent learns from them.
         """
         signs = np.array([1.0 if d.name == "MAXIMIZE" else -1.0 for d in study.directions])
         finished = {t.number: t for t in study.get_trials(deepcopy=False) if t.state.is_finished()}
         rewards = {n: signs * t.values for n, t in finished.items() if _complete(t)}
-        if not rewards:  # a failure before the first success has nothing to be compared with: it waits
+        if not rewards:
             return
         worst = np.min([*rewards.values()], axis=0)
         for number in sorted(finished.keys() - self._told):
@@ -180,12 +185,13 @@ class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defin
                 continue
             self._told.add(number)
             action = self._asked.pop(number) if known else self._action_of(finished[number].params)
-            # Told as failed, trials beyond the border of a constraint would teach a model nothing of where it is.
-            failed = number not in rewards and not _breaks(finished[number])
-            self._tell(action, rewards.get(number, worst), failed)
+            # As failures, trials that violate a constraint would not show a model where it is violated.
+            status = "failed" if number not in rewards and not _breaks(finished[number]) else "ok"
+            reward, info = rewards.get(number, worst), {"cost": 1.0, "metrics": {}, "status": status}
+            self._agent.tell(action, float(reward[0]) if len(reward) == 1 else reward, info)
 
     def _action_of(self, params: dict[str, Any]) -> Any:
-        """Return the action nearest to a trial's parameters, ignoring missing ones; mark a candidate as used."""
+        """Return the action nearest to a trial's parameters, ignoring missing ones; mark it as used if a candidate."""
         assert self._space is not None
         known = np.array([name in params for name in self._space])
         raw = [d.to_internal_repr(params[n]) if n in params else 0.0 for n, d in self._space.items()]
@@ -197,10 +203,6 @@ class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defin
         row = int(np.where(choices, apart != 0.0, apart**2).sum(axis=1).argmin())
         self._used[row] = True
         return row
-
-    def _tell(self, action: Any, reward: Floats, failed: bool) -> None:
-        info = {"cost": 1.0, "metrics": {}, "status": "failed" if failed else "ok"}
-        self._agent.tell(action, float(reward[0]) if len(reward) == 1 else reward, info)
 
 
 def _complete(trial: Any) -> bool:

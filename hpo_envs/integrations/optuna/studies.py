@@ -14,9 +14,9 @@ from hpo_envs.tables.table import LOST, Table
 def to_studies(runs: Runs) -> list[Any]:
     """Return an in-memory Optuna study for each run, named ENV-AGENT-SEED; its trials are the evaluations in order.
 
-    Parameters are those of the frame (`runs.to_frame()`), with the table's ranges and logarithms; rewards are
-    maximised. Failed and diverged evaluations are failed trials. The cost is a user attribute of each trial, the
-    header one of the study.
+    Parameters are the hyperparameters in `runs.to_frame()` that all evaluations have, with the table's ranges and
+    logarithms; rewards are maximised. Failed and diverged evaluations are failed trials. User attributes are the cost
+    of each trial and the header of the study.
 
     Args:
         runs: Result of `benchmarks.run` on rows, grids or boxes.
@@ -65,8 +65,5 @@ def _distribution(optuna: Any, name: str, values: list[Any], table: Table | None
 
 def _plain(value: Any) -> Any:
     """Convert a value to a Python type; NaN becomes None."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, np.ndarray):
-        return value.tolist()
+    value = value.tolist() if isinstance(value, (np.generic, np.ndarray)) else value
     return None if isinstance(value, float) and math.isnan(value) else value

@@ -15,6 +15,11 @@ def problem(arms: int = 4, batch: int | None = None, budget: float | None = 60) 
     return Problem(space, budget=budget, reward_bounds=BOUNDS)
 
 
+def moments(scores: Any) -> Any:
+    """Counts, means and sums of squared deviations of lists of scores, one per arm."""
+    return np.array([(len(x), np.mean(x), np.square(np.subtract(x, np.mean(x))).sum()) for x in scores]).T
+
+
 def play(agent: Any, means: list[float], deviation: float = 0.01, limit: int = 400, seed: int = 0) -> list[int]:
     """Pull Gaussian arms until the agent is done; return the pulled arms."""
     rng, pulled = np.random.default_rng(seed), []

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from hpo_envs.agents.bandits.base import logit
-from hpo_envs.agents.bandits.best_arm import best_probability, moments, posterior
+from hpo_envs.agents.bandits.best_arm import best_probability, posterior
 from hpo_envs.agents.bandits.select import advise, main, read_scores
+from tests.agents.bandits.helpers import moments
 from tests.helpers import rejects
 
 WIDE = "bert,lstm,svm\n.812,.790,.744\n.805,.797,.751\n.809,.801,\n,.795,.748\n"
@@ -87,7 +88,7 @@ def test_ties_are_reported() -> None:
     [
         ("a,b\n.1,.2\n.1,.2\n", [], "at least 3 evaluations, got too few: a has 2, b has 2"),
         ("a\n.1\n.2\n.3\n", [], "at least two models, got 1"),
-        ("a,b\n.1,inf\n.2,.3\n.3,.4\n", [], "must be one or more numbers in "),
+        ("a,b\n.1,inf\n.2,.3\n.3,.4\n", [], "score must be in [-1e150, 1e150], got inf"),
         ("a,b\n.1,x\n", [], "scores of b in "),
         ("", [], "No columns to parse"),
         (WIDE, ["--confidence", "1"], "confidence must be None or lie strictly between 0 and 1"),

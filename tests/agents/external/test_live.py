@@ -39,7 +39,8 @@ def of_nevergrad(twin: Any) -> Loop:
     while True:
         asked = optimizer.ask()
         nested = [v if isinstance(v, dict) else {n: v} for n, v in asked.value.items()]
-        optimizer.tell(asked, -(yield {n: v for values in nested for n, v in values.items()}))
+        config = {n: v for values in nested for n, v in values.items()}
+        optimizer.tell(asked, -(yield config | {n: c[config[n]] for n, c in twin._indexed.items() if n in config}))
 
 
 def of_syne_tune(twin: Any) -> Loop:

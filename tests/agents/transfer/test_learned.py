@@ -1,5 +1,6 @@
 """The agent `learned`: invariant, bounded, learns from source tasks, and states the languages of its training."""
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -116,6 +117,7 @@ def test_weights_of_a_name_fit_where_they_have_seen_no_language(name: str) -> No
 
 def test_shipped_weights_are_small_and_whole() -> None:
     assert learned.WEIGHTS.stat().st_size < 200_000
+    assert json.loads(learned.WEIGHTS.read_text())["names"] == [*learned.START]
     for w in learned.shipped():
         assert w.numbers.shape[0] >= 3
         assert np.isfinite(w.numbers).all()

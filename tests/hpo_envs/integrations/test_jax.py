@@ -94,6 +94,10 @@ def test_random_rows_are_uniform_over_what_is_free_and_scores_are_sampled_in_pro
     state = ours.reset(batch, jax.random.key(0), 8)
     for row in (0, 117, 5, 6, 5):
         state, *_ = ours.step(batch, state, row)
+    short = ours.reset(batch, jax.random.key(0), 2)
+    for row in (117, 5, 3, 60):
+        short, *_ = ours.step(batch, short, row)
+    assert (short.evaluated.tolist(), short.rows.tolist(), int(short.steps)) == ([5, 117], [117, 5], 4)
     keys = jax.random.split(jax.random.key(1), 40_000)
     rows = np.asarray(jax.vmap(lambda key: ours.random_row(batch, state, key))(keys))
     counts = np.bincount(rows, minlength=118)
