@@ -79,7 +79,7 @@ def read_only(values: npt.ArrayLike, dtype: type = np.float64) -> npt.NDArray[An
 
 
 def one_of(name: str, value: Any, known: Collection[str], more: str = "", listed: str = "") -> str:
-    """Check that an argument is one of the allowed names.
+    """Return a value after checking that it is one of the allowed names.
 
     Args:
         name: Name of the argument.
@@ -87,9 +87,6 @@ def one_of(name: str, value: Any, known: Collection[str], more: str = "", listed
         known: The allowed values.
         more: Text after the allowed values in the message.
         listed: Text that replaces the list of allowed values in the message.
-
-    Returns:
-        `value`.
 
     Raises:
         ValueError: The value is not allowed; the message suggests the nearest allowed one.

@@ -31,11 +31,7 @@ class Plugin(NamedTuple):
     version: str
 
     def load(self) -> Any:
-        """Return the object that `target` names.
-
-        Raises:
-            ValueError: The object cannot be imported.
-        """
+        """Return the object that `target` names; ValueError if it cannot be imported."""
         module, _, name = self.target.partition(":")
         try:
             return functools.reduce(getattr, name.split("."), importlib.import_module(module))

@@ -46,11 +46,7 @@ def exists(name: str) -> bool:
 
 
 def files(name: str) -> tuple[str, ...]:
-    """The upstream files of a table that does not ship; none for others.
-
-    Raises:
-        ValueError: Unknown name.
-    """
+    """Return the upstream files of a table that does not ship, () for others; ValueError if the name is unknown."""
     if _is_users(name) or name in catalogue.pins():
         return ()
     builder = _builder_of(name)
@@ -58,11 +54,7 @@ def files(name: str) -> tuple[str, ...]:
 
 
 def missing(name: str) -> list[Path]:
-    """The files that have to be fetched before a table can be loaded; their content is not read.
-
-    Raises:
-        ValueError: Unknown name.
-    """
+    """Return the files to fetch before a table can be loaded, unread; ValueError if the name is unknown."""
     root = data_folder()
     return [root / f for f in files(name) if not (root / f).is_file()]
 
@@ -75,20 +67,12 @@ def command(names: Iterable[str]) -> str:
 
 
 def synthetic(name: str) -> bool:
-    """Return whether a table is synthetic.
-
-    Raises:
-        ValueError: Unknown name.
-    """
+    """Return whether a table is synthetic; ValueError if the name is unknown."""
     return not _is_users(name) and name in getattr(_builder_of(name), "SYNTHETIC", ())
 
 
 def of_configurations(name: str) -> bool:
-    """Return whether the rows of a table are actions, instead of segments of a text or cells of a full grid.
-
-    Raises:
-        ValueError: Unknown name.
-    """
+    """Return whether rows of a table are actions, not segments or cells of a grid; ValueError if it is unknown."""
     return _is_users(name) or name not in getattr(_builder_of(name), "UNHASHED", ())
 
 

@@ -143,11 +143,7 @@ class Hyperparameter:
         return int(raw) if self.kind == "int" else float(1.0 - raw if self.complement else raw)
 
     def stored(self, value: Any) -> float:
-        """The stored number of a natural value.
-
-        Raises:
-            ValueError: The value is not in the range, or not one of the values.
-        """
+        """Return the stored number of a natural value; ValueError if it is out of range or not one of the values."""
         value = value if type(value) in map(type, self.values) else scalar(value)
         if self.values:
             same = [
@@ -312,20 +308,12 @@ class Table:
         return tuple(m.name for m in self.metrics)
 
     def metric(self, name: str) -> int:
-        """Index of a metric, from its name.
-
-        Raises:
-            ValueError: The table has no such metric.
-        """
+        """Return the index of a metric by its name; ValueError if the table does not have it."""
         names = self.metric_names
         return names.index(one_of("metric", name, names, f" in table {self.name}"))
 
     def row(self, key: str) -> int:
-        """Index of a row, from its key.
-
-        Raises:
-            KeyError: The table has no such row.
-        """
+        """Return the index of a row by its key; KeyError if the table does not have it."""
         if key not in self.keys:
             raise KeyError(f"key must be a row of table {self.name}, got {key!r}{nearest(key, self.keys)}")
         return self.keys.index(key)

@@ -136,11 +136,7 @@ def known() -> dict[str, Dataset]:
 
 
 def dataset(name: str) -> Dataset:
-    """A data set by name.
-
-    Raises:
-        ValueError: The data set is unknown.
-    """
+    """Return a data set by name; ValueError if it is unknown."""
     return known()[one_of("dataset", name, known())]
 
 

@@ -94,11 +94,7 @@ def prune(hidden: int, nodes: list[Node], outputs: tuple[int, ...]) -> Cell | No
 
 
 def pruned(hidden: int, nodes: list[Node], outputs: tuple[int, ...]) -> Cell:
-    """Return a cell without the nodes that lead to no new hidden state.
-
-    Raises:
-        InvalidRecipe: The cell is outside the search space.
-    """
+    """Return a cell without the nodes that lead to no new hidden state; InvalidRecipe outside the search space."""
     first, used = 1 + hidden, leading(nodes, 1 + hidden, outputs)
     kept = [j for j in range(len(nodes)) if first + j in used]
     number = {k: k for k in range(first)} | {first + j: first + place for place, j in enumerate(kept)}

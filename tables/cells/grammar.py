@@ -92,11 +92,7 @@ def cell_of(actions: npt.ArrayLike) -> Cell:
 
 
 def actions_of(cell: Cell) -> Ints:
-    """(steps, 4) actions that build a cell.
-
-    Raises:
-        ValueError: A sum or product has more than three inputs, which one action cannot express.
-    """
+    """(steps, 4) actions that build a cell; ValueError if a sum or product has more than three inputs."""
     rows = []
     for op, inputs in cell.nodes:
         if len(inputs) > SLOTS:

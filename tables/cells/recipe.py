@@ -87,11 +87,7 @@ class Cell:
 
     @classmethod
     def from_text(cls, text: str) -> Cell:
-        """Return the cell of a text written by `text`.
-
-        Raises:
-            InvalidRecipe: The text has another form, or the cell is outside the search space.
-        """
+        """Return the cell of a text written by `text`; InvalidRecipe if the text or the cell is not valid."""
         numbers = "[0-9]{1,6}(,[0-9]{1,6})*"
         form = rf"[1-9]:[{_LETTERS}]{numbers}(;[{_LETTERS}]{numbers})*:{numbers}"
         if not isinstance(text, str) or not re.fullmatch(form, text):

@@ -42,11 +42,7 @@ def write(made: Packs, tables: Sequence[str]) -> None:
 
 
 def check(made: Packs, tables: Sequence[str]) -> None:
-    """Compare packs with those that ship, array by array, and tables with their pins.
-
-    Raises:
-        ValueError: An array or a table differs.
-    """
+    """Compare packs with those that ship, array by array, and tables with their pins; ValueError if one differs."""
     for pack, arrays in made.items():
         ships = packs.read(pack)
         if ships.keys() != arrays.keys():

@@ -52,22 +52,16 @@ def write(path: Path | str, content: bytes | str) -> None:
 
 
 def inside(folder: Path | str, path: Path | str) -> Path:
-    """Check that a path to write to has no symbolic link below a folder of files of unknown origin.
+    """Return a path to write to after checking that it has no symbolic link below a folder of files of unknown origin.
 
-    Args:
-        folder: The folder.
-        path: The file. A path outside the folder is the user's choice, and not checked.
-
-    Returns:
-        `path`.
+    A path outside the folder is the user's choice, and not checked.
 
     Raises:
         ValueError: The path, or a folder between the two, is a symbolic link.
     """
     folder, whole = Path(os.path.abspath(folder)), Path(os.path.abspath(path))
-    between = (part for part in (whole, *whole.parents) if folder in part.parents)
-    for part in between:
-        if part.is_symlink():
+    for part in (whole, *whole.parents):
+        if folder in part.parents and part.is_symlink():
             raise ValueError(
                 f"{part} must be a file or folder of {folder}, got a symbolic link to {os.readlink(part)}: remove it"
             )

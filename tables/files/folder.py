@@ -29,11 +29,7 @@ def data_folder() -> Path:
 
 
 def select(names: str | Iterable[str] | None = None) -> list[catalogue.File]:
-    """Catalogue rows of the named data sets, or of all for None, in catalogue order.
-
-    Raises:
-        ValueError: Unknown data set.
-    """
+    """Catalogue rows of the named data sets, or of all for None, in catalogue order; ValueError if one is unknown."""
     known = catalogue.datasets()
     chosen = known if names is None else [names] if isinstance(names, str) else list(names)
     for name in chosen:

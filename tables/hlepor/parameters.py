@@ -74,9 +74,5 @@ LaTeX source of github.com/poethan/cushLEPOR.
 
 
 def preset(name: str) -> Parameters:
-    """A published setting by name.
-
-    Raises:
-        ValueError: Unknown preset; the message suggests the nearest name.
-    """
+    """Return a published setting by name; ValueError, which suggests the nearest name, if it is unknown."""
     return PRESETS[one_of("preset", name, PRESETS)]

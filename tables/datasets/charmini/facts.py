@@ -40,11 +40,7 @@ class Facts(NamedTuple):
 
 
 def of(language: str) -> Facts:
-    """Return the statistics of a language.
-
-    Raises:
-        ValueError: The language is unknown.
-    """
+    """Return the statistics of a language; ValueError if it is unknown."""
     return _read()[one_of("language", language, tuple(_read()))]
 
 

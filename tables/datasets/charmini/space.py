@@ -16,11 +16,7 @@ from hpo_envs.tables.table import Floats, Hyperparameter
 
 @functools.cache
 def space(architecture: str) -> tuple[Hyperparameter, ...]:
-    """The search space of an architecture, in the order of CharHPO's.
-
-    Raises:
-        ValueError: The architecture is unknown.
-    """
+    """Return the search space of an architecture, in the order of CharHPO's; ValueError if it is unknown."""
     decoder = (1, 2) if architecture == "transformer" else (1,)
     smaller = (
         grid("batch_size", tuple(range(32, 257, 16)), "Examples a batch."),
@@ -47,11 +43,7 @@ def drawn(architecture: str) -> Floats:
 
 
 def active(architecture: str, config: Mapping[str, Any]) -> dict[str, Any]:
-    """A configuration of natural values without inactive hyperparameters, which do not affect training.
-
-    Raises:
-        KeyError: An active hyperparameter is missing.
-    """
+    """Return the natural values of active hyperparameters, which alone affect training; KeyError if one is missing."""
     kinds: dict[str, Any] = {"int": int, "float": float, "categorical": str}
     return {
         h.name: kinds[h.kind](config[h.name])

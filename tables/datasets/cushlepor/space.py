@@ -86,11 +86,7 @@ class ParameterBox:
         return out
 
     def action(self, vector: npt.ArrayLike) -> Floats:
-        """(6,) the point of [-1, 1]^6 of a parameter vector; n is mapped to the middle of its part.
-
-        Raises:
-            ValueError: The vector lies outside the box.
-        """
+        """(6,) point of [-1, 1]^6 of a vector, n in the middle of its part; ValueError if it lies outside the box."""
         v = np.asarray(vector, dtype=np.float64)
         if v.shape != (6,) or not ((v >= self.low) & (v <= self.high)).all():
             raise ValueError(

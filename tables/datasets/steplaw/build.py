@@ -34,11 +34,7 @@ def files(name: str) -> tuple[str, ...]:
 
 
 def build(name: str, read: Callable[[str], bytes]) -> Table:
-    """Build the table of a grid.
-
-    Raises:
-        ValueError: The grid is unknown, or the file has no run of it.
-    """
+    """Build the table of a grid; ValueError if the grid is unknown, or if the file has no run of it."""
     model, billions = GRIDS[one_of("table", name, TABLES).partition("/")[2]]
     (file,) = files(name)
     lines = list(csv.DictReader(read(file).decode().splitlines()))

@@ -17,11 +17,7 @@ MODELS = ("joint", "crf", "neural", "tagger", "lstm", "transformer")
 
 
 def module(model: str) -> Any:
-    """The module of a model class in `spaces`.
-
-    Raises:
-        ValueError: The model class is unknown.
-    """
+    """Return the module of a model class in `spaces`; ValueError if the model class is unknown."""
     return importlib.import_module(f"hpo_envs.tables.datasets.textmini.spaces.{one_of('model', model, MODELS)}")
 
 

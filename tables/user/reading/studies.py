@@ -22,11 +22,7 @@ OTHER = "SELECT name FROM sqlite_master WHERE NOT (sql LIKE 'CREATE TABLE %' OR 
 
 
 def of_study(study: Any, bounds: Mapping[str, tuple[float, float]] | None = None) -> Frame:
-    """Return the frame of the finished trials of an `optuna.Study`, without importing Optuna.
-
-    Raises:
-        ValueError: No trial is complete.
-    """
+    """Return the frame of the finished trials of an `optuna.Study`, without Optuna; ValueError if none is complete."""
     trials = [t for t in study.get_trials(deepcopy=False) if t.state.is_finished()]
     if not any(t.state.name == "COMPLETE" for t in trials):
         raise ValueError(f"study must have a complete trial, got none among {len(trials)} finished trials")

@@ -39,11 +39,7 @@ class TextTask:
     sizes: tuple[int, int, int]
 
     def parts(self) -> dict[str, Examples]:
-        """Distinct examples of each part in the order of a hash, at most `sizes`.
-
-        Raises:
-            TableNotInstalled: The files are not in the data folder.
-        """
+        """Distinct examples by part, at most `sizes`, in the order of a hash; TableNotInstalled without the files."""
         found = self.read(*map(store.read, self.files))
         ordered = {part: sorted(dict.fromkeys(found[part]), key=_hash) for part in PARTS}
         return {part: self._capped(ordered[part], most) for part, most in zip(PARTS, self.sizes, strict=True)}
@@ -105,10 +101,6 @@ def listed() -> tuple[str, ...]:
 
 @functools.cache
 def of(name: str) -> TextTask:
-    """Return a task by its name.
-
-    Raises:
-        ValueError: The task is unknown.
-    """
+    """Return a task by its name; ValueError if it is unknown."""
     task: TextTask = importlib.import_module(_modules()[one_of("task", name, listed())]).TASK
     return task
