@@ -35,7 +35,7 @@ class Dimension:
     labels: tuple[str, ...] = ()  # of `values`; empty: the values themselves
 
     def cells(self, thresholds: Floats) -> tuple[Floats, Floats]:
-        """Return the values, or the midpoints of a range's intervals between thresholds; and weights that sum to 1."""
+        """Return (cells,) points and weights that sum to 1: the values, or midpoints of a range between thresholds."""
         if self.values:
             return np.array(self.values), np.full(len(self.values), 1.0 / len(self.values))
         inside = thresholds[(thresholds > self.low) & (thresholds < self.high)]
@@ -52,19 +52,20 @@ class ForestImportance:
     pairs: Floats  # (d, d) symmetric: each pairwise interaction beyond the main effects; diagonal 0
     main_std: Floats  # (d,) standard deviation of `main` over trees
     marginals: tuple[tuple[Floats, Floats, Floats], ...]
-    """Per hyperparameter: its points, and the mean and standard deviation over trees of the marginal prediction."""
+    """Per hyperparameter: points on its axis; mean and standard deviation over trees of the marginal prediction."""
     score: float  # out-of-bag R2 of the forest; NaN below 16 trees
 
     @property
     def warning(self) -> str:
         """A sentence if the importances are unreliable or the score is unknown, else empty."""
-        low = not self.score > UNRELIABLE
-        return "The forest explains little of the scores: do not rely on these shares." if low else ""
+        reliable = self.score > UNRELIABLE
+        return "" if reliable else "The forest explains little of the scores: do not rely on these shares."
 
     def ranked_pairs(self) -> list[tuple[str, str, float]]:
-        """Return (name, name, fraction) of all pairs, largest first."""
-        found = [(i, j, float(self.pairs[i, j])) for i, j in itertools.combinations(range(len(self.names)), 2)]
-        return [(self.names[i], self.names[j], s) for i, j, s in sorted(found, key=lambda f: -f[2])]
+        """Return (name, name, fraction) of all pairs, largest fraction first."""
+        pairs = itertools.combinations(enumerate(self.names), 2)
+        found = [(a, b, float(self.pairs[i, j])) for (i, a), (j, b) in pairs]
+        return sorted(found, key=lambda pair: -pair[2])
 
 
 def boxes(tree: Any, d: int) -> tuple[Floats, Floats, Floats]:
@@ -76,11 +77,10 @@ def boxes(tree: Any, d: int) -> tuple[Floats, Floats, Floats]:
     stack = [(0, np.full(d, -np.inf), np.full(d, np.inf))]
     while stack:
         node, low, high = stack.pop()
-        left, right, j = tree.children_left[node], tree.children_right[node], tree.feature[node]
+        left, right, cut = tree.children_left[node], tree.children_right[node], np.arange(d) == tree.feature[node]
         if left == right:
             leaves.append((tree.value[node].item(), low, high))
             continue
-        cut = np.arange(d) == j
         stack.append((left, low, np.where(cut, np.minimum(high, tree.threshold[node]), high)))
         stack.append((right, np.where(cut, np.maximum(low, tree.threshold[node]), low), high))
     values, low, high = (np.array(column, dtype=np.float64) for column in zip(*leaves, strict=True))
@@ -96,12 +96,10 @@ def decompose(
     variance, and for each axis its points and, at each point, the mean over all other axes.
     """
     d = len(axes)
-    parts = [axis.cells(high[:, i]) for i, axis in enumerate(axes)]
-    # covers[i][l, c]: whether leaf l has part c of axis i.
-    covers = [
-        ((points > low[:, [i]]) & (points <= high[:, [i]])).astype(np.float64) for i, (points, _) in enumerate(parts)
-    ]
-    share = np.column_stack([cover @ weights for cover, (_, weights) in zip(covers, parts, strict=True)])
+    points, weights = zip(*(axis.cells(high[:, i]) for i, axis in enumerate(axes)), strict=True)
+    # covers[i][l, c]: whether leaf l has cell c of axis i.
+    covers = [((x > low[:, [i]]) & (x <= high[:, [i]])).astype(np.float64) for i, x in enumerate(points)]
+    share = np.column_stack([cover @ w for cover, w in zip(covers, weights, strict=True)])
     mean = float(values @ share.prod(axis=1))
     centred = values - mean
     total = float(np.square(centred) @ share.prod(axis=1))
@@ -111,14 +109,13 @@ def decompose(
         return out
 
     effects = [others(i) @ covers[i] for i in range(d)]
-    main = np.array([weights @ np.square(e) for e, (_, weights) in zip(effects, parts, strict=True)])
+    main = np.array([w @ np.square(e) for e, w in zip(effects, weights, strict=True)])
     pairs = np.zeros((d, d))
     for i, j in itertools.combinations(range(d), 2):
         joint = (others(i, j)[:, None] * covers[i]).T @ covers[j]
         interaction = joint - effects[i][:, None] - effects[j][None, :]
-        pairs[i, j] = pairs[j, i] = parts[i][1] @ np.square(interaction) @ parts[j][1]
-    marginals = [(points, mean + e) for e, (points, _) in zip(effects, parts, strict=True)]
-    return main, pairs, total, marginals
+        pairs[i, j] = pairs[j, i] = weights[i] @ np.square(interaction) @ weights[j]
+    return main, pairs, total, [(x, mean + e) for x, e in zip(points, effects, strict=True)]
 
 
 def importance(
@@ -133,10 +130,10 @@ def importance(
     """Return the functional ANOVA of a random forest fitted to runs.
 
     Args:
-        configs: (n, d) numbers, one row per run.
+        configs: (n, d) numbers on `axes`, one row per run.
         scores: (n,) finite scores; higher is better, which matters only for `cutoff`.
         axes: The d hyperparameters; means are over all of their values.
-        cutoff: Smaller predictions are raised to this; None = no cutoff.
+        cutoff: Smaller predictions are raised to this; None: no cutoff.
         trees: Number of trees.
         seed: Seed of the forest.
 
@@ -151,17 +148,16 @@ def importance(
             f"configs, finite scores, axes must be (n >= 2, d), (n,), (d,), got {x.shape}, {y.shape}, {len(axes)}"
         )
     model = RandomForestRegressor(trees, random_state=seed, oob_score=trees >= 16).fit(x, y)
+    d = len(axes)
     mains, pairs, marginals = [], [], []
     for estimator in model.estimators_:
-        values, low, high = boxes(estimator.tree_, len(axes))
-        main, pair, total, marginal = decompose(
-            values if cutoff is None else np.maximum(values, cutoff), low, high, axes
-        )
+        values, low, high = boxes(estimator.tree_, d)
+        values = values if cutoff is None else np.maximum(values, cutoff)
+        main, pair, total, marginal = decompose(values, low, high, axes)
         marginals.append(marginal)
         if total > 0.0:  # a tree that is constant has no shares
             mains.append(main / total)
             pairs.append(pair / total)
-    d = len(axes)
     main_shares = np.array(mains) if mains else np.zeros((1, d))
     return ForestImportance(
         tuple(axis.name for axis in axes),
@@ -186,7 +182,7 @@ def intervals(configs: Floats, scores: Floats, axes: Sequence[Dimension]) -> Flo
 
 
 def of_table(table: Table, metric: str) -> tuple[Floats, Floats, list[Dimension]]:
-    """Return configurations, scores (higher is better) and axes of a table, without rows that lack the metric.
+    """Return (n, d) numbers, (n,) scores (higher is better) and d axes of the n rows of a table that have the metric.
 
     An unknown metric, or a table in which nothing varies, raises a `ValueError`.
     """
@@ -197,7 +193,9 @@ def of_table(table: Table, metric: str) -> tuple[Floats, Floats, list[Dimension]
 
 
 def space_of(table: Table) -> tuple[Floats, list[Dimension]]:
-    """Return the varying hyperparameters, or varying features of a table without hyperparameters, and their axes.
+    """Return (rows, d) numbers of a table, and their d axes.
+
+    These are the hyperparameters that vary; in a table without hyperparameters, the features that vary.
 
     Raises:
         ValueError: The table has neither, or none that varies.
@@ -213,19 +211,23 @@ def space_of(table: Table) -> tuple[Floats, list[Dimension]]:
 
 
 def varying(space: Sequence[Hyperparameter], raw: Floats) -> tuple[Floats, list[Dimension]]:
-    """Return the (n, d) values of the hyperparameters that vary as inputs of the forest (see `numbers`), and axes."""
+    """Return the (n, d) inputs of the forest (see `numbers`) of the hyperparameters that vary, and their d axes."""
     x = np.column_stack([numbers(h, c) for h, c in zip(space, raw.T, strict=True)])
     varies = np.ptp(x, axis=0) > 0 if len(x) else np.zeros(len(space), bool)
     return x[:, varies], [axis_of(h) for h, v in zip(space, varies, strict=True) if v]
 
 
 def axes_of(configs: Floats, names: Sequence[str], whole: bool) -> list[Dimension]:
-    """Return axes of actions that are not rows: observed values if `whole`, else ranges; default names: `x1`, ..."""
+    """Return the axes of the columns of (n, d) actions that are not rows of a table.
+
+    An axis has the observed values of its column if `whole`, else the range from the lowest to the highest. `names` are
+    those of the axes; if there are not d, the axes are named x1, x2, ...
+    """
     d = configs.shape[1]
-    names = names if len(names) == d else [f"x{i + 1}" for i in range(d)]
+    named = zip(names if len(names) == d else [f"x{i + 1}" for i in range(d)], configs.T, strict=True)
     if whole:
-        return [Dimension(n, tuple(map(float, np.unique(c)))) for n, c in zip(names, configs.T, strict=True)]
-    return [Dimension(n, (), float(c.min()), float(c.max())) for n, c in zip(names, configs.T, strict=True)]
+        return [Dimension(n, tuple(map(float, np.unique(c)))) for n, c in named]
+    return [Dimension(n, (), float(c.min()), float(c.max())) for n, c in named]
 
 
 def axis_of(h: Hyperparameter) -> Dimension:
@@ -239,7 +241,7 @@ def axis_of(h: Hyperparameter) -> Dimension:
 
 
 def numbers(h: Hyperparameter, raw: Floats) -> Floats:
-    """Return stored values as inputs of the forest: logarithms on a log range; inactive ones (0) become the lowest."""
+    """Return (n,) stored values as inputs of the forest: logarithms of a log range; inactive ones become the lowest."""
     x = raw if h.kind == "categorical" else np.maximum(raw, h.low)
     return np.log(x) if h.log and not h.values else x
 

@@ -1,8 +1,8 @@
 """Confidence intervals and p-values of mean differences on fixed tasks and across tasks; alpha and smallest samples.
 
-There are two kinds of inference. *Here* (fixed tasks): only seeds are random. *Elsewhere* (across tasks): the
-environments are a sample, too, whose size is the number of environments or of groups of related ones. Both estimate the
-unweighted mean over environments (or groups) of the mean paired difference; no random numbers are used.
+There are two kinds of inference. *Fixed tasks*: only seeds are random. *Across tasks*: the environments are a sample,
+too, whose size is the number of environments or of groups of related ones. Both estimate the unweighted mean over
+environments (or groups) of the mean paired difference; no random numbers are used.
 
 `docs/statistics.md` has the simulations behind this choice: coverage, false winners and power. Arrays end in
 `(environments, seeds)`; leading axes are differences (pairs of agents, simulated studies, ...). NaN is a seed that was
@@ -31,7 +31,7 @@ FEWEST_GROUPS = 6
 """Fewest groups of environments for a statement across tasks: five equal signs have a probability of 2^-4 > 5 %."""
 
 AT_ONCE = 2**21
-"""Scores for which intervals are computed at once: 16 MB, and some five copies."""
+"""Largest number of scores for which intervals are computed at once: 16 MB, and about five copies."""
 
 ROUNDING = 1e-12
 """Tolerance of rounding."""
@@ -52,9 +52,9 @@ class Estimate:
 def fixed_tasks(differences: npt.ArrayLike) -> Estimate:
     """Return the estimate on fixed tasks: t with Welch and Satterthwaite's degrees of freedom, or Hall's t if wider.
 
-    With d_es the differences of environment e (mean m_e, variance s_e^2, n_e seeds): V = sum_e s_e^2 / n_e / E^2. The
-    variance is at least that of the seeds' means over all environments, which is larger if a seed's differences are
-    correlated across them. Hall (1992) transforms t by its skewness; the inverse has a closed form, too.
+    The variance of the mean over E environments is sum_e s_e^2 / n_e / E^2, with the variance s_e^2 of the n_e
+    differences of environment e, or that of the seeds' means over all environments: this is larger if the differences
+    of a seed are correlated across them. Hall (1992) transforms t by its skewness; the inverse has a closed form, too.
 
     Args:
         differences: (..., environments, seeds) differences, or scores of one agent.
@@ -74,7 +74,7 @@ def fixed_tasks(differences: npt.ArrayLike) -> Estimate:
         third = (np.einsum("...s,...s,...s->...", c, c, c) / ((n - 1) * (n - 2) * n)).sum(axis=-1)
         skew = np.nan_to_num(third / (environments**3 * variance**1.5), posinf=0.0, neginf=0.0)
     testable = np.asarray((n >= 2).all(axis=-1))
-    return estimate(m.mean(axis=-1), variance, df, skew, n.sum(axis=-1), testable)
+    return _estimate(m.mean(axis=-1), variance, df, skew, n.sum(axis=-1), testable)
 
 
 def across_tasks(differences: npt.ArrayLike, groups: Sequence[Any] | None = None) -> Estimate:
@@ -99,7 +99,7 @@ def across_tasks(differences: npt.ArrayLike, groups: Sequence[Any] | None = None
         variance = between + extra
         df = variance**2 / (between**2 / max(count - 1, 1) + np.where(extra > 0, extra**2 / extra_df, 0.0))
     testable = np.full(g.shape[:-1], count >= 2) & (n >= 1).all(axis=-1)
-    return estimate(g.mean(axis=-1), variance, df, np.zeros(g.shape[:-1]), np.full(g.shape[:-1], count), testable)
+    return _estimate(g.mean(axis=-1), variance, df, np.zeros(g.shape[:-1]), np.full(g.shape[:-1], count), testable)
 
 
 def grouped(means: Floats, groups: Sequence[Any] | None) -> Floats:
@@ -117,12 +117,12 @@ def grouped(means: Floats, groups: Sequence[Any] | None) -> Floats:
 
 
 def interval(scores: npt.ArrayLike, own: Estimate | None = None, bounds: tuple[float, float] = (0.0, 1.0)) -> list[Any]:
-    """Return [mean, low, high] of scores, by default on fixed tasks; low and high are NaN without an interval.
+    """Return arrays [mean, low, high] of scores, by default on fixed tasks; low and high are NaN without an interval.
 
     Args:
         scores: (..., environments, seeds), NaN where a seed was not run.
         own: Estimate of these scores; default: that of `fixed_tasks`.
-        bounds: Lower and upper limit of a mean, unless a score exceeds them.
+        bounds: Lower and upper limit of the interval, unless a score exceeds them.
     """
     s = np.asarray(scores, dtype=float)
     e = fixed_tasks(s) if own is None else own
@@ -134,7 +134,7 @@ def interval(scores: npt.ArrayLike, own: Estimate | None = None, bounds: tuple[f
 
 
 def bands(rows: Sequence[Floats]) -> list[Any]:
-    """Return `interval` at each point of (seeds, points) curves, one array per environment, computed in batches."""
+    """Return (points,) arrays [mean, low, high], see `interval`, of the (seeds, points) curves of each environment."""
     points = rows[0].shape[1]
     split = np.array_split(np.arange(points), min(-(-sum(r.size for r in rows) // AT_ONCE), points))
     parts = [interval(padded([r[:, some] for r in rows])) for some in split]
@@ -152,7 +152,7 @@ def padded(rows: Sequence[Floats]) -> Floats:
 
 def _checked(differences: npt.ArrayLike) -> Floats:
     d = np.asarray(differences, dtype=float)
-    if d.ndim < 2 or not d.shape[-1] or not d.shape[-2]:
+    if d.ndim < 2 or 0 in d.shape[-2:]:
         raise ValueError(f"differences must be of shape (..., environments, seeds), got {d.shape}")
     if np.isinf(d).any():
         raise ValueError(f"differences must be finite, or NaN where a seed was not run, got {d[np.isinf(d)][0]}")
@@ -186,10 +186,10 @@ def _blocks(d: Floats, weights: Floats) -> tuple[Floats, Floats]:
     per_seed = np.einsum("...es,e->...s", d, weights)  # NaN where some environment lacks the seed
     shared = np.isfinite(per_seed)
     count = shared.sum(axis=-1)
-    mean = np.where(shared, per_seed, 0.0).sum(axis=-1) / np.maximum(count, 1)
+    df, mean = np.maximum(count - 1, 1), np.where(shared, per_seed, 0.0).sum(axis=-1) / np.maximum(count, 1)
     centred = np.where(shared, per_seed - mean[..., None], 0.0)
-    variance = (centred**2).sum(axis=-1) / np.maximum(count - 1, 1) / np.maximum(count, 1)
-    return np.where(count >= 2, variance, 0.0), np.maximum(count - 1, 1).astype(float)
+    variance = (centred**2).sum(axis=-1) / df / np.maximum(count, 1)
+    return np.where(count >= 2, variance, 0.0), df.astype(float)
 
 
 def _shared(d: Floats, v: Floats, weights: Floats) -> tuple[Floats, Floats]:
@@ -199,7 +199,7 @@ def _shared(d: Floats, v: Floats, weights: Floats) -> tuple[Floats, Floats]:
     return np.where(np.isfinite(extra) & (d.shape[-2] > 1), np.maximum(extra, 0.0), 0.0), df
 
 
-def estimate(
+def _estimate(
     mean: Floats,
     variance: Floats,
     df: Floats,
@@ -207,7 +207,11 @@ def estimate(
     count: npt.NDArray[np.integer],
     testable: npt.NDArray[np.bool_],
 ) -> Estimate:
-    """Return intervals and p-values; if nothing varies, there is no interval and p of a difference is 2^(1 - count)."""
+    """Return intervals and p-values of means with these variances, degrees of freedom and skewnesses.
+
+    Without a variance there is no interval, and p of a difference of `count` observations is 2^(1 - count); where a
+    mean is not testable, there is no interval and p is 1.
+    """
     from scipy.special import stdtr, stdtrit  # imported when something is tested
 
     spread = testable & (variance > ROUNDING**2 * np.maximum(mean**2, 1.0)) & np.isfinite(variance)
@@ -220,9 +224,9 @@ def estimate(
         high = mean + se * np.maximum(q, -_inverse(-q, skew))
         p = 2 * stdtr(df, -np.minimum(np.abs(t), np.abs(_hall(t, skew))))
     constant = np.where(np.abs(mean) > ROUNDING, 2.0 ** (1 - count.astype(float)), 1.0)
-    p = np.where(spread, p, np.where(testable, constant, 1.0))
+    p = np.minimum(np.where(spread, p, np.where(testable, constant, 1.0)), 1.0)
     low, high = (np.where(spread, x, np.nan) for x in (low, high))
-    return Estimate(mean, low, high, np.minimum(p, 1.0), se, np.where(spread, df, 0.0))
+    return Estimate(mean, low, high, p, se, np.where(spread, df, 0.0))
 
 
 def _hall(t: Floats, g: Floats) -> Floats:

@@ -16,9 +16,9 @@ of the row that the agent recommends.
 Regret is clipped at 1, the regret of the median configuration, so that a diverged first evaluation does not dominate
 the score of a run.
 
-If the best *is* the median, regret is 0/0: such runs are `flat`, and excluded from averages. If no scale is known, a
-score is minus the incumbent: raw, lower is better, and comparable on one environment only. With several objectives it
-is minus the largest sum of their rewards so far, which is also the criterion of `Tuned.best`.
+If the best *is* the median, regret is 0/0: such runs are degenerate (`flat`), and excluded from averages. If no scale
+is known, a score is minus the incumbent: raw, lower is better, and comparable on one environment only. With several
+objectives it is minus the largest sum of their rewards so far, which is also the criterion of `Tuned.best`.
 """
 
 from __future__ import annotations
@@ -47,11 +47,9 @@ SHARES = np.linspace(0.0, 1.0, 101)[1:]
 
 
 def after(run: Recorded, most: float = 1.0) -> Floats:
-    """Return the (k,) regret after each evaluation, or raw scores without a scale; it increases only with noise.
+    """Return the (k,) regret after each evaluation, or raw scores if no scale is known; it increases only with noise.
 
-    Args:
-        run: The run.
-        most: Upper limit of the regret with one objective.
+    `most` is the upper limit of the regret with one objective.
 
     Raises:
         ValueError: The header lacks a scale, or the scale is known and there are more than two objectives.
@@ -81,7 +79,7 @@ def normalised(incumbents: Floats, best: Floats, reference: Floats, most: float 
 
 
 def of_rows(rewards: Floats) -> Floats:
-    """(n,) regret of each row of a table from its (n,) rewards; NaN if the best reward is the median."""
+    """Return the (n,) regret of each row of a table from its (n,) rewards; all NaN if the best reward is the median."""
     best, median = rewards.max(), np.median(rewards)
     if best <= median:
         return np.full(len(rewards), np.nan)
@@ -89,11 +87,9 @@ def of_rows(rewards: Floats) -> Floats:
 
 
 def final(run: Recorded, regret: Floats) -> float:
-    """Return the last regret or raw score; with one noisy objective, that of the recommendation if its truth is known.
+    """Return the last regret or raw score; with one noisy objective that of the recommendation, if its truth is known.
 
-    Args:
-        run: The run.
-        regret: Result of `after` on it.
+    `regret` is the result of `after` on the run.
     """
     if noisy(run) and run.rewards.ndim == 1 and run.recommended_truth is not None:
         return float(_regret(np.ravel(run.recommended_truth), of_header(run.header))[0])
@@ -101,12 +97,12 @@ def final(run: Recorded, regret: Floats) -> float:
 
 
 def raw(run: Recorded) -> bool:
-    """Return whether no scale is known, so that scores are minus the incumbents."""
+    """Return whether no scale is known, so that scores are minus the incumbents; errors are those of `scale_of`."""
     return bool(scale_of(run.header)["source"] == "none")
 
 
 def noisy(run: Recorded) -> bool:
-    """Return whether a reward may differ from the mean of its row."""
+    """Return whether a reward may differ from the true mean of its row, so that the run has these means."""
     return "truth" in run.evaluated
 
 
@@ -123,11 +119,11 @@ def _cells(run: Recorded) -> list[int]:
 
 def _favourites(run: Recorded) -> npt.NDArray[np.int64]:
     """(k,) index of the first evaluation of the cell with the best mean reward so far, the earliest cell on ties."""
-    cells, rewards = _cells(run), run.rewards.tolist()
+    cells = _cells(run)
     n = max(cells) + 1
     sums, counts, means, first = [0.0] * n, [0] * n, [-np.inf] * n, [cells.index(cell) for cell in range(n)]
-    best, favourites = 0, np.empty(len(run), np.int64)
-    for i, (cell, reward) in enumerate(zip(cells, rewards, strict=True)):
+    best, favourites = 0, []
+    for cell, reward in zip(cells, run.rewards.tolist(), strict=True):
         before = means[cell]
         sums[cell] += reward
         counts[cell] += 1
@@ -136,8 +132,8 @@ def _favourites(run: Recorded) -> npt.NDArray[np.int64]:
             best = means.index(max(means))
         elif (means[cell], -cell) > (means[best], -best):
             best = cell
-        favourites[i] = first[best]
-    return favourites
+        favourites.append(first[best])
+    return np.array(favourites)
 
 
 def _volumes(run: Recorded, scale: Scale) -> Floats:
@@ -178,14 +174,14 @@ def _noisy_shares(run: Recorded, corner: Floats) -> Floats:
 
 
 def at_evaluations(regret: Floats, length: int) -> Floats:
-    """Return the (..., length) regret after 1, 2, ... evaluations; after an early stop, the last value is repeated."""
+    """Return the (..., length) regret after 1, 2, ... evaluations: the (..., k) given values, then the last one."""
     return regret[..., np.minimum(np.arange(length), regret.shape[-1] - 1)]
 
 
 def at_costs(
     regret: Floats, costs: Floats, budget: float, shares: npt.ArrayLike = SHARES, *, raw: bool = False
 ) -> Floats:
-    """Return the (..., shares) regret at fractions of the budget, from complete evaluations.
+    """Return the (..., shares) regret at fractions of the budget, from (..., k) regrets and costs of evaluations.
 
     Before the first result it is 1, or the first value if `raw`. An evaluation that exceeds the budget counts as
     complete at the end of the budget.
@@ -197,10 +193,10 @@ def at_costs(
 
 
 def averaged(header: Mapping[str, Any], costs: Floats, regret: Floats) -> Any:
-    """Return the mean regret over the budget: over its evaluations, or over `SHARES` of it for other costs.
+    """Return the (...) mean regret over the budget: over its evaluations, or over `SHARES` of it in another unit.
 
     Args:
-        header: Header of runs of one agent on one environment.
+        header: Header of the runs, which share budget, its unit, and the source of the scale.
         costs: (..., k) cost of each evaluation.
         regret: (..., k) regret after each evaluation.
     """
@@ -213,7 +209,7 @@ def averaged(header: Mapping[str, Any], costs: Floats, regret: Floats) -> Any:
 
 
 def runtimes(regret: Floats, costs: Floats, targets: npt.ArrayLike = TARGETS, *, raw: bool = False) -> Floats:
-    """(..., targets) cost until the regret is at most each target; inf if never, or if regret is unknown (`raw`)."""
+    """Return the (..., targets) cost until the regret is at most each target; inf if never, or with raw scores."""
     if raw:
         return np.full((*regret.shape[:-1], *np.shape(targets)), np.inf)
     never = np.full_like(regret[..., :1], np.inf)

@@ -22,7 +22,7 @@ REFERENCES = Path(__file__).with_name("references.json")
 """File of the scales of spaces that no table lists, made by `python -m hpo_envs.benchmarks.references`."""
 
 ELSEWHERE = ("table", "budget", "cost", "objective", "task", "lang", "architecture", "sweeps")
-"""Arguments that change no reward, or that are another part of a reference's name."""
+"""Arguments that change no reward, or that another part of a reference's name contains."""
 
 ARRAYS = ("signs", "best", "reference", "front")
 
@@ -33,8 +33,8 @@ class Scale:
 
     Attributes:
         source: Origin of the scale: `table`; `reference` (the committed study of a space that no table lists); `given`
-            by the user; `bounds` of the metrics (several objectives of a space without a study); or `none`: scores are
-            raw, also for several objectives without given bounds.
+            (by the user); `bounds` (of the metrics: several objectives of a space that no table lists); or `none`:
+            scores are raw.
         signs: (m,) factors from rewards to native units.
         best: (m,) best reward of each objective; empty if the source is `none`.
         reference: (m,) reward of regret 1, the median; with several objectives the reference point of the hypervolume;
@@ -62,8 +62,7 @@ def scale_of(header: Mapping[str, Any]) -> dict[str, Any]:
     """Return the scale in the header of a run as plain data; a header without one raises a `ValueError`."""
     if "scale" not in header:
         raise ValueError(f"header must have a scale, got none for {header['agent']} on {header['env']}: repeat the run")
-    plain: dict[str, Any] = header["scale"]
-    return plain
+    return header["scale"]  # type: ignore[no-any-return]
 
 
 def of_header(header: Mapping[str, Any]) -> Scale:
@@ -77,9 +76,9 @@ class Scales:
     """The scales of the episodes of one environment, from its id, parameters and arguments."""
 
     def __init__(self, env_id: str, params: Params, env_kwargs: Mapping[str, Any]) -> None:
-        self._params, self._rewards = params, functools.cache(functools.partial(rewards_of, params))
+        self._id, self._params = env_id, params
+        self._rewards = functools.cache(functools.partial(rewards_of, params))
         self._arguments = {k: v for k, v in env_kwargs.items() if k not in ELSEWHERE}
-        self._id = env_id
 
     def of(self, table: int, rows: npt.NDArray[np.int64] | None = None) -> Scale:
         """Return the scale of an episode on a table (index in `params.tables`) and its (k,) rows; None: all."""
@@ -100,16 +99,15 @@ class Scales:
         return self._named("reference", *found) if found else self._named("none", nothing, nothing)
 
     def headers(self, tables: npt.NDArray[np.int64], rows: npt.NDArray[np.int64] | None) -> list[dict[str, Any]]:
-        """Return `Scale.header` of each episode; the dicts may share lists.
+        """Return `Scale.header` of each of n episodes; the dicts may share lists.
 
-        `tables` are (n,) indices in `params.tables`, `rows` the (n, k) rows of each episode; None: all.
+        `tables` are (n,) indices in `params.tables`, `rows` the (n, k) table rows of the episodes; None: all rows.
         """
-        found: list[dict[str, Any]] = [{}] * len(tables)
+        found: dict[int, dict[str, Any]] = {}
         for table in np.unique(tables).tolist():
             index = np.flatnonzero(tables == table)
-            for i, scale in zip(index.tolist(), self._each(table, None if rows is None else rows[index]), strict=False):
-                found[i] = scale
-        return found
+            found |= zip(index.tolist(), self._each(table, None if rows is None else rows[index]), strict=False)
+        return [found[i] for i in range(len(tables))]
 
     def _each(self, table: int, rows: npt.NDArray[np.int64] | None) -> Iterable[dict[str, Any]]:
         """Return the headers of the scales of one table's episodes; if `rows` is None, repeat one header endlessly."""
@@ -154,10 +152,10 @@ class Scales:
 
 
 def rewards_of(params: Params, table: int) -> tuple[Floats, Floats] | None:
-    """Return (rows, m) true rewards at the last level, and the best at any; None if the table is not the whole space.
+    """Return (rows, m) true rewards at the last level, and (rows, m) best ones at any level, of a table.
 
-    Rows without measurements are NaN, and so are rows with a failed repeat; the others have the true rewards of
-    `Run.evaluated`.
+    None if the table is not the whole space. Rows without measurements or with a failed repeat are NaN; the others have
+    the true rewards of `Run.evaluated`.
     """
     t = params.tables[table]
     if params.kind in ("box", "graph"):
@@ -175,24 +173,20 @@ def rewards_of(params: Params, table: int) -> tuple[Floats, Floats] | None:
 
 def every_action(params: Params, rows: int) -> npt.NDArray[np.int64]:
     """Return all actions on a table, row by row: (rows,), (rows * levels, 2) with a fidelity, (rows, d) on grids."""
-    numbers = np.arange(rows)
     if params.kind == "fidelity":
         assert params.levels is not None
-        levels = np.arange(len(params.levels))
-        return np.stack([numbers.repeat(len(levels)), np.tile(levels, rows)], axis=1)
+        return np.stack(np.divmod(np.arange(rows * len(params.levels)), len(params.levels)), axis=1)
     if params.kind == "grid":
         space: Any = params.action_space
-        return np.stack(np.unravel_index(numbers, tuple(space.nvec)), axis=1)
-    return numbers
+        return np.stack(np.unravel_index(np.arange(rows), tuple(space.nvec)), axis=1)
+    return np.arange(rows)
 
 
 def name_of(env_id: str, params: Params, table: int, arguments: Mapping[str, Any]) -> str:
-    """Return the name of a reference: id, table and hash of its content, objective, arguments that change rewards."""
+    """Return the name of a reference: id, table and hash of its content, objectives, arguments that change rewards."""
     t = params.tables[table]
-    rest = json.dumps(dict(arguments), sort_keys=True, default=repr)
-    return " ".join(
-        (env_id, t.name, t.provenance.kind, t.provenance.sha256, *params.objectives, *([rest] if arguments else []))
-    )
+    rest = [json.dumps(dict(arguments), sort_keys=True, default=repr)] if arguments else []
+    return " ".join([env_id, t.name, t.provenance.kind, t.provenance.sha256, *params.objectives, *rest])
 
 
 @functools.cache

@@ -5,11 +5,8 @@ Performance-based metrics (section 3.2) measure how many runs of a random search
 whether similar configurations have similar scores: `rank_similarity` orders the runs, `performance_correlation`,
 `maxima` and `average_change` use scores in this order. `analyse` computes them all for arrays, a DataFrame or a Table.
 
-Scores are (n,) floats, higher is better; shares are per cent. Two variants of each definition:
-
-* `paper` (default): the definition in the text;
-* `published`: the definition behind the numbers in the paper's tables, found by recomputing them. Each function
-documents the difference.
+Scores are (n,) floats, higher is better; shares are per cent. Functions have up to two variants: `paper` (default) is
+the definition in the text, `published` the one behind the numbers in the paper's tables, found by recomputing them.
 
 Time is O(n log n) and memory O(n) in the number of runs, for every function.
 """
@@ -17,17 +14,16 @@ Time is O(n log n) and memory O(n) in the number of runs, for every function.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.tables.checks import one_of
-from hpo_envs.tables.table import Floats
+from hpo_envs.tables.table import Floats, Table
 
 Variant = Literal["paper", "published"]
-
-VARIANTS = ("paper", "published")
+VARIANTS = get_args(Variant)
 
 KS = (25, 50, 100, 150)
 """The k of Rel@k and mean@k in Tables 3, 4, 10 and 11."""
@@ -52,10 +48,8 @@ def relative_at(scores: npt.ArrayLike, k: int, variant: Variant = "paper") -> fl
     Raises:
         ValueError: Unknown variant, k out of range, scores empty, NaN or infinite, or best score <= 0.
     """
-    a = np.sort(_scores(scores))[::-1]
-    last = len(a) if one_of("variant", variant, VARIANTS) == "paper" else len(a) - 1
-    k = _k(k, 1, last, len(a))
-    return float(100.0 * a[k - 1 if variant == "paper" else k] / _positive(a[0]))
+    a, zeroth = np.sort(_scores(scores))[::-1], _published(variant)
+    return float(100.0 * a[_k(k, 1, len(a) - zeroth, len(a)) - 1 + zeroth] / _positive(a[0]))
 
 
 def mean_at(scores: npt.ArrayLike, k: int, variant: Variant = "paper") -> float:
@@ -71,14 +65,12 @@ def mean_at(scores: npt.ArrayLike, k: int, variant: Variant = "paper") -> float:
     Raises:
         ValueError: Unknown variant, k out of range, scores empty, NaN or infinite, or best score <= 0.
     """
-    a = np.sort(_scores(scores))[::-1]
-    first = 1 if one_of("variant", variant, VARIANTS) == "paper" else 0
-    k = _k(k, first + 1, len(a), len(a))
-    return float(100.0 * a[first:k].mean() / _positive(a[0]))
+    a, first = np.sort(_scores(scores))[::-1], 1 - _published(variant)
+    return float(100.0 * a[first : _k(k, first + 1, len(a), len(a))].mean() / _positive(a[0]))
 
 
 def best_equivalent(scores: npt.ArrayLike, rope: float = ROPE, variant: Variant = "paper") -> float:
-    """Percentage of best-equivalent runs: those at most `rope` below the best, itself included (section 3.2).
+    """Percentage of best-equivalent runs: those at most `rope` below the best, which counts, too (section 3.2).
 
     `paper` divides by the number of runs n, `published` by n - 1.
 
@@ -107,7 +99,7 @@ def expected_equivalent(scores: npt.ArrayLike, rope: float = ROPE, variant: Vari
         inside = a[middle] - a <= rope
         low = np.where(open_ & inside, middle, low)
         high = np.where(open_ & ~inside, middle, high)
-    pairs = 2 * int((low - np.arange(n)).sum()) + (n if one_of("variant", variant, VARIANTS) == "paper" else 0)
+    pairs = 2 * int((low - np.arange(n)).sum()) + n * (1 - _published(variant))
     return float(100.0 * pairs / (n * _others(n, variant)))
 
 
@@ -168,7 +160,7 @@ def maxima(ranks: npt.ArrayLike, scores: npt.ArrayLike) -> int:
 
 
 def average_change(ranks: npt.ArrayLike, scores: npt.ArrayLike, variant: Variant = "paper") -> float:
-    """Average absolute change of the score between neighbours in rank (equation 3), in units of the score.
+    """Average absolute change of the score between neighbours in rank (equation 3), in the unit of the score.
 
     Runs are sorted as for `maxima`. `paper` divides the n - 1 changes by n, `published` by n - 1.
 
@@ -197,7 +189,7 @@ def analyse(
             runs (without those never measured and without constant hyperparameters; choices of a categorical are ranked
             in the order of the space).
         scores: (n,) scores, higher is better; the name of the DataFrame's column that has them; None for a Table.
-        ks: The k of Rel@k and mean@k, at most the number of runs.
+        ks: The k of Rel@k and mean@k, from 2 to the number of runs.
         rope: Half-width of the region of practical equivalence, in units of the score; default: see `rope_of`. The
             paper's is `ROPE`.
         metric: Metric of a Table, by default the first.
@@ -209,7 +201,7 @@ def analyse(
     Raises:
         ValueError: See the functions; or the Table lacks the metric or has no hyperparameter that varies.
     """
-    if hasattr(configs, "provenance"):
+    if isinstance(configs, Table):
         configs, scores = _of_table(configs, metric)
     elif isinstance(scores, str):
         configs, scores = configs.drop(columns=scores), configs[scores]
@@ -222,16 +214,13 @@ def analyse(
         for k in ks:
             _k(k, first, len(a), len(a))
             result[f"{label}@{k}"] = function(a, k) if relative else None
-    result["best"] = best_equivalent(a, rope)
-    result["equivalent"] = expected_equivalent(a, rope)
     undefined = any(_constant(values) for values in _to_best(ranks, a, None, "paper"))
-    result["rho"] = None if undefined else performance_correlation(ranks, a)
-    result["maxima"] = maxima(ranks, a)
-    result["change"] = average_change(ranks, a)
-    return result
+    rho = None if undefined else performance_correlation(ranks, a)
+    result |= {"best": best_equivalent(a, rope), "equivalent": expected_equivalent(a, rope), "rho": rho}
+    return result | {"maxima": maxima(ranks, a), "change": average_change(ranks, a)}
 
 
-def _of_table(table: Any, metric: str | None) -> tuple[Any, Floats]:
+def _of_table(table: Table, metric: str | None) -> tuple[Floats, Floats]:
     m = table.metrics[0 if metric is None else table.metric(metric)]
     scores = m.sign * table.final(m.name)
     measured = ~np.isnan(scores)
@@ -265,10 +254,8 @@ def _to_best(ranks: npt.ArrayLike, scores: npt.ArrayLike, best: int | None, vari
     top = int(a.argmax()) if best is None else best
     if not (0 <= top < len(a) and a[top] == a.max()):
         raise ValueError(f"best must be the index of a run with the best score, {a.max()}, got {best!r}")
-    distance, loss = np.abs(r[top] - r), a[top] - a
-    if one_of("variant", variant, VARIANTS) == "paper":
-        distance, loss = np.delete(distance, top), np.delete(loss, top)
-    return distance, loss
+    without = [] if _published(variant) else [top]
+    return np.delete(np.abs(r[top] - r), without), np.delete(a[top] - a, without)
 
 
 def _constant(values: Floats) -> bool:
@@ -296,11 +283,14 @@ def _scores(values: Any, name: str = "scores") -> Floats:
     return a
 
 
+def _published(variant: str) -> bool:
+    return one_of("variant", variant, VARIANTS) == "published"
+
+
 def _others(n: int, variant: str) -> int:
-    denominator = n if one_of("variant", variant, VARIANTS) == "paper" else n - 1
-    if denominator < 1:
+    if (count := n - _published(variant)) < 1:
         raise ValueError(f"scores must have at least 2 runs in variant 'published', got {n}")
-    return denominator
+    return count
 
 
 def _k(k: Any, low: int, high: int, n: int) -> int:

@@ -16,11 +16,11 @@ from hpo_envs.benchmarks.analysis import intervals, statistics
 from hpo_envs.tables.table import Floats
 
 FEW = 20
-"""Runs of an agent below which an interval of scores that are mostly 0 is marked as unreliable."""
+"""Number of runs below which an agent's interval is marked as unreliable if most scores are 0."""
 
 
 def holm(p_values: npt.ArrayLike) -> Floats:
-    """Adjusted p-values of Holm (1979) over the last axis: below alpha exactly where the procedure rejects."""
+    """Return Holm's (1979) adjusted p-values over the last axis: below alpha exactly where the procedure rejects."""
     p = np.asarray(p_values, dtype=float)
     order = np.argsort(p, axis=-1, kind="stable")
     steps = np.take_along_axis(p, order, axis=-1) * np.arange(p.shape[-1], 0, -1)
@@ -44,7 +44,7 @@ def leader(p_values: npt.ArrayLike) -> tuple[npt.NDArray[np.bool_], npt.NDArray[
         p_values: (..., rivals) uncorrected p-values of the leader against each rival.
 
     Returns:
-        Sole winner (...) bool; rivals tied for best (..., rivals) bool, none if there is a sole winner.
+        (...) bool: whether the leader is the sole best; (..., rivals) bool: rivals tied for best, none if it is.
     """
     p = np.asarray(p_values, dtype=float)
     sole = np.asarray((p < intervals.ALPHA).all(axis=-1))
@@ -73,36 +73,33 @@ def judged(scores: Mapping[str, Floats], groups: Sequence[Any]) -> dict[str, Any
     names = sorted(scores, key=lambda a: float(np.nanmean(scores[a], axis=1).mean()))
     stacked = np.stack([scores[a] for a in names])
     runs = np.isfinite(stacked).sum(axis=(1, 2))
-    pairs = _pairs(names, stacked, groups)
-    count = len(dict.fromkeys(groups))
-    few = len(groups) == 1 and runs.min() < intervals.FEWEST_SEEDS
-    here = _standing(names, pairs, "here") if not few else dict.fromkeys(names, INCONCLUSIVE)
+    pairs, count = _pairs(names, stacked, groups), len(set(groups))
+    here = there = dict.fromkeys(names, INCONCLUSIVE)
+    if len(groups) > 1 or runs.min() >= intervals.FEWEST_SEEDS:
+        here = _standing(names, pairs, "here")
     best = {"here": next((a for a in names if here[a] == "best"), None), "there": None}
-    there = dict.fromkeys(names, INCONCLUSIVE)
     if count >= intervals.FEWEST_GROUPS:
         means = dict(zip(names, intervals.grouped(np.nanmean(stacked, axis=2), groups).mean(axis=1), strict=True))
         there = _standing(sorted(names, key=means.__getitem__), pairs, "there", best["here"])
         best["there"] = next((a for a in names if there[a] == "best"), None)
-    mean = intervals.interval(stacked)
-    elsewhere = intervals.interval(stacked, intervals.across_tasks(stacked, groups))
-    zeros = np.nanmean(stacked == 0.0, axis=(1, 2)) > 0.5
-    standings = []
-    for i, a in enumerate(names):
-        means = {k: [float(x[i]) for x in e] for k, e in (("mean", mean), ("elsewhere", elsewhere))}
-        few = bool(zeros[i] and runs[i] < FEW)
-        standings.append({"agent": a, **means, "here": here[a], "there": there[a], "unreliable": few})
+    mean = np.stack(intervals.interval(stacked), axis=1).tolist()
+    elsewhere = np.stack(intervals.interval(stacked, intervals.across_tasks(stacked, groups)), axis=1).tolist()
+    unreliable = ((np.nanmean(stacked == 0.0, axis=(1, 2)) > 0.5) & (runs < FEW)).tolist()
+    standings = [
+        {"agent": a, "mean": m, "elsewhere": e, "here": here[a], "there": there[a], "unreliable": u}
+        for a, m, e, u in zip(names, mean, elsewhere, unreliable, strict=True)
+    ]
     return {"groups": count, "standings": standings, "pairs": pairs, "best": best}
 
 
 def against(pairs: Sequence[Mapping[str, Any]], a: str, b: str) -> dict[str, Any] | None:
-    """Return the comparison of agent a with agent b, turned around if stored as b with a; None without the pair."""
+    """Return the comparison of agent a with agent b, reversed if it is stored as b with a; None without the pair."""
     for p in pairs:
         if (p["a"], p["b"]) == (a, b):
             return dict(p)
         if (p["a"], p["b"]) == (b, a):
-            turned = {"a": a, "b": b, "here": _turned(p["here"]), "there": _turned(p["there"])}
-            turned |= {"ahead": p["behind"], "behind": p["ahead"], "improvement": 1 - p["improvement"]}
-            return turned
+            counts = {"ahead": p["behind"], "behind": p["ahead"], "improvement": 1 - p["improvement"]}
+            return {"a": a, "b": b, "here": _turned(p["here"]), "there": _turned(p["there"]), **counts}
     return None
 
 
@@ -122,19 +119,17 @@ def _pairs(names: Sequence[str], scores: Floats, groups: Sequence[Any]) -> list[
         a, b = names[first[missing]], names[second[missing]]
         raise ValueError(f"agents must share a seed on every environment, got none for {a!r} and {b!r}")
     here, there = intervals.fixed_tasks(apart), intervals.across_tasks(apart, groups)
-    count = len(dict.fromkeys(groups))
     ahead = np.nanmean(apart, axis=-1)
     improvement = statistics.probability_of_improvement(scores)
     enough = apart.shape[1] > 1 or np.isfinite(apart[0]).sum() >= intervals.FEWEST_SEEDS
-    decides = count >= intervals.FEWEST_GROUPS
-    kinds = (("here", here, enough), ("there", there, decides))
-    adjusted = {where: holm(e.p) for where, e, _ in kinds}
+    decides = len(set(groups)) >= intervals.FEWEST_GROUPS
+    kinds = (("here", here, holm(here.p), enough), ("there", there, holm(there.p), decides))
     records = []
     for i, (j, k) in enumerate(zip(first.tolist(), second.tolist(), strict=True)):
         record: dict[str, Any] = {"a": names[j], "b": names[k]}
-        for where, e, tested in kinds:
+        for where, e, adjusted, tested in kinds:
             ends = [float(x[i]) for x in (e.low, e.high)] if enough or where == "there" else [np.nan, np.nan]
-            p, p_holm = (float(e.p[i]), float(adjusted[where][i])) if tested else (np.nan, np.nan)
+            p, p_holm = (float(e.p[i]), float(adjusted[i])) if tested else (np.nan, np.nan)
             verdict = DIFFERENT if tested else INCONCLUSIVE
             if p_holm < intervals.ALPHA:
                 verdict = "better" if e.mean[i] < 0 else "worse"
@@ -151,11 +146,7 @@ def _standing(
 ) -> dict[str, str]:
     """Return the standing of each agent: best (alone), tied for best, or worse; inconclusive if there is only one.
 
-    Args:
-        names: The first one has the lowest mean.
-        pairs: Comparisons of all pairs of agents.
-        where: "here" or "there".
-        only: The only agent that may be called best; empty: any; None: none.
+    The first name must have the lowest mean. `only` is the agent that may be best; empty: any; None: none.
     """
     first, rivals = names[0], names[1:]
     if not rivals:

@@ -10,7 +10,7 @@ from hpo_envs.tables.table import Floats
 
 def iqm(values: npt.ArrayLike) -> Floats:
     """Interquartile mean over the last axis: the mean without the lowest and highest quarter (Agarwal et al. 2021)."""
-    from scipy.stats import trim_mean  # imported when something is summarised
+    from scipy.stats import trim_mean  # not needed by runs
 
     return np.asarray(trim_mean(values, 0.25, axis=-1))
 
@@ -38,16 +38,16 @@ def probability_of_improvement(scores: Floats) -> Floats:
 
 
 def expected_runtime(costs: npt.ArrayLike, reached: npt.ArrayLike) -> float:
-    """Total cost of all runs, up to the target or to their end, divided by the number that reached it; inf if none did.
+    """Expected cost of restarting until a target is reached (ERT or aRT of COCO, Hansen et al. 2021, section 4).
 
-    The expected cost of restarting until the target is reached (ERT or aRT of COCO, Hansen et al. 2021, section 4).
+    The total cost of all runs is divided by the number of runs that reached the target; inf if none did.
 
     Args:
         costs: (n,) cost of each run until it reached the target, or until its end.
         reached: (n,) bool, whether it reached the target.
     """
     met = int(np.sum(reached))
-    return float(np.sum(costs)) / met if met else float("inf")
+    return float(np.sum(costs)) / met if met else np.inf
 
 
 def ecdf(values: npt.ArrayLike, grid: npt.ArrayLike) -> Floats:

@@ -43,7 +43,7 @@ UNPACKED = 2**28
 
 
 def build(runs: Path, track: Path = TRACK) -> tuple[bytes, bytes]:
-    """Return the archive of a track (a study file) and its table of runs, both as bytes, from the folder of the runs.
+    """Return the archive of the runs in a folder with the study file `track`, and its table `runs`, both as bytes.
 
     Raises:
         ValueError: Runs are missing, or their replay gives other results.
@@ -61,7 +61,7 @@ def build(runs: Path, track: Path = TRACK) -> tuple[bytes, bytes]:
 
 @contextlib.contextmanager
 def opened(path: Path) -> Iterator[tuple[Study, Path]]:
-    """Context of an archive's study and a temporary folder of its runs; a `ValueError` if too large or no archive."""
+    """Context of an archive's study and a temporary folder of its runs; a `ValueError` if it is none or too large."""
     with tempfile.TemporaryDirectory(prefix="hpo-envs-archive-") as name:
         try:
             with zipfile.ZipFile(regular(path)) as file:
@@ -79,11 +79,11 @@ def opened(path: Path) -> Iterator[tuple[Study, Path]]:
 def challenge(path: Path, agents: Sequence[str], isolate: bool | str = False) -> Study:
     """Return the study of an archive with other agents, which must be new to it; see `opened` and `entrants`."""
     with opened(path) as (study, folder):
-        own = [entrant for name in agents for entrant in entrants(name, isolate)]
+        own = tuple(entrant for name in agents for entrant in entrants(name, isolate))
         matches = (parquet.SHARD_NAME.fullmatch(part.name) for part in folder.glob("*/*.parquet"))
         if both := {e.name for e in own} & {unquote(match[1]) for match in matches if match}:
             raise ValueError(f"--agents must be new to the archive, got {', '.join(sorted(both))}")
-        return dataclasses.replace(study, agents=tuple(own))
+        return dataclasses.replace(study, agents=own)
 
 
 def rank(comparison: Comparison, path: Path) -> Comparison:

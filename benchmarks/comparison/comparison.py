@@ -44,9 +44,9 @@ class Comparison:
     Attributes:
         study: The study; None for a comparison of given runs.
         folder: Folder of the stored runs, the first one after `load`; None if runs are not stored.
-        outcome: State of the study after `run`; None before.
+        outcome: State of the study after `run`; None before, and after `of` and `load`.
         missing: After `load`, sentences on missing runs; empty if none are missing.
-        checked: Result of the replay, as sentences; empty if no stored runs were read.
+        checked: Result of the replay as sentences; empty if no stored runs were read.
 
     Raises:
         ValueError: The study is not valid; see `hpo_envs.benchmarks.study.study`.
@@ -61,12 +61,11 @@ class Comparison:
         self.study = _study_of(study)
         self.folder = None if folder is None else Path(folder)
         self.outcome: StudyState | None = None
-        self.missing = ""
+        self.missing = self.checked = ""
         self._scores = Scores()
         self._blocks: list[Block] = []
         self._read: tuple[Path | str, ...] = ()
         self._commands: list[str] = []
-        self.checked = ""
 
     @classmethod
     def of(cls, runs: Sequence[Run]) -> Comparison:
@@ -85,9 +84,9 @@ class Comparison:
         """Return the comparison of all runs in some folders, each replayed on its environment if possible.
 
         Args:
-            *folders: Folders of `run` or `hpo-envs compare`. Runs are read once for their scores, and again for
-                `frame`.
-            more: Further runs, which cannot be replayed, such as searches of `tune`.
+            *folders: Folders of `run` or `hpo-envs compare`. They are read once for the scores, and again for `frame`,
+                `by_environment` and others that need all evaluations.
+            more: Further runs, which are not replayed, such as searches of `tune`.
 
         Raises:
             FileNotFoundError: A folder does not exist.
@@ -95,7 +94,8 @@ class Comparison:
         """
         from hpo_envs.benchmarks.comparison.replay import Replay
 
-        comparison, replay, missing = cls(None, folders[0]), Replay(), []
+        folder: Path | str = "more"
+        comparison, replay, missing = cls(None, next(iter(folders), None)), Replay(), []
         comparison._read = folders
         try:
             for k, folder in enumerate(folders):
@@ -120,9 +120,8 @@ class Comparison:
         """Run the missing runs of the study; stored runs are replayed.
 
         Args:
-            executor: Any `concurrent.futures.Executor`, or a factory of one, which replaces a broken pool; default:
-                this process. It is not closed.
-            **how: See `hpo_envs.benchmarks.study.scheduler.conduct`.
+            executor: See `conduct`.
+            **how: Other arguments of `hpo_envs.benchmarks.study.scheduler.conduct`, except `take`.
 
         Returns:
             This comparison, with all runs of the study.
@@ -135,8 +134,7 @@ class Comparison:
             got = "no study" if self.study is None else "a second call"
             raise ValueError(f"run must be called once, on a comparison of a study, got {got}")
         made: list[Block] = []
-        how = {"command": self._call, **how}
-        self._commands = [how["command"]]
+        self._commands = [how.setdefault("command", self._call)]
         self.outcome = conduct(self.study, self.folder, executor, take=made.append, **how)
         order = [*self.outcome.pairs]
 
@@ -159,7 +157,7 @@ class Comparison:
         for block in made:
             wanted[block.header["env"], block.header["agent"]] -= {*block.seeds.tolist()}
         for env, pairs in itertools.groupby(wanted, key=lambda pair: pair[0]):
-            # All agents at once: what a replay finds out of an episode holds for each.
+            # All agents at once: the replay has the same episodes for each.
             for block in self.outcome.store.once(env, [agent for _, agent in pairs], replay):
                 some = np.flatnonzero(np.isin(block.seeds, [*wanted[env, block.header["agent"]]]))
                 if len(some):
@@ -167,11 +165,7 @@ class Comparison:
         self.checked = str(replay)
 
     def add(self, block: Block) -> None:
-        """Add further runs, without a replay; only before scores are first read.
-
-        Raises:
-            ValueError: The runs cannot be compared with the others.
-        """
+        """Add further runs, without a replay, before scores are first read; a `ValueError` if not comparable."""
         self._take(block, (len(self._blocks) + 10**6,))
 
     def _take(self, block: Block, place: tuple[Any, ...]) -> None:
@@ -198,7 +192,7 @@ class Comparison:
         return found
 
     def header(self, environment: str, agent: str) -> dict[str, Any]:
-        """Return the header of the first run of an agent on an environment, both given by their labels."""
+        """Return the header of the first run of an agent on an environment, by their labels; a `KeyError` if none."""
         return self._scores.cells[environment, agent].header
 
     @functools.cached_property
@@ -224,10 +218,9 @@ class Comparison:
     def summary(
         self, title: str = "Comparison of agents", command: str = "", *, with_fronts: bool = True
     ) -> dict[str, Any]:
-        """Return the data of a report, without evaluations; see `hpo_envs.benchmarks.comparison.summary`."""
+        """Return the data of a report, without evaluations: see `summary.whole`; errors are those of `scores`."""
         facts = {"title": title, "command": command, "checked": self.checked}
-        if self.missing:
-            facts["missing"] = self.missing
+        facts |= {"missing": self.missing} if self.missing else {}
         scored, first, found = self._parts
         return summary.whole(self._scores, scored, first, found, facts, with_fronts=with_fronts)
 
@@ -272,7 +265,7 @@ class Comparison:
 
         if path is None and self.folder is None:
             raise ValueError("path must be given if the runs are in no folder, got None")
-        page = Path(path) if path is not None else self.folder / "report.html"  # type: ignore[operator]
+        page = Path(self.folder / "report.html" if path is None else path)  # type: ignore[operator]
         page = page if self.folder is None else atomic.inside(self.folder, page)
         found = self.summary(title, command)
         page.parent.mkdir(parents=True, exist_ok=True)
@@ -296,7 +289,7 @@ class Comparison:
         from hpo_envs.benchmarks.comparison import paper
 
         runs = flat.runs(self.blocks())
-        tables, facts = (runs.to_pandas(), self.frame("evaluations")), f"{self.missing} {self.checked}".strip()
+        tables, facts = (runs.to_pandas(), self.frame()), f"{self.missing} {self.checked}".strip()
         made: dict[str, bytes | str] = {"runs.parquet": parquet.bytes_of(runs)}
         asked = [*self.commands, command or f"Comparison.load({str(self.folder)!r}).paper({str(out)!r})"]
         made |= paper.files(self.scores["tracks"], [_flat(c) for c in self.scores["cells"]], *tables, facts, asked)
@@ -308,7 +301,7 @@ class Comparison:
         return [*paths]
 
     def save(self) -> Iterator[str]:
-        """Write `runs.parquet` and, with scores, pictures and `summary.csv` to the folder; yield a text per id.
+        """Write `runs.parquet` and, with scores, `summary.csv` and a picture per id to the folder; yield a text per id.
 
         Raises:
             ValueError: Runs are in no folder, or a file to write is a symbolic link.

@@ -1,9 +1,9 @@
-"""Random samplers of other packages through their adapters, compared with random search.
+"""Random samplers of other packages, run through their adapters and compared with random search.
 
     python -m hpo_envs.benchmarks.comparison.neutrality --seeds 100
 
-The effect of an adapter is visible if the optimizer has none: a uniform sampler has to be as good as random search on
-the table. All suggestions are from the sampler, without an initial design.
+This measures the effect of the adapter alone: a uniform sampler has to be as good as random search on the table. All
+suggestions are from the sampler, without an initial design.
 """
 
 import argparse
@@ -32,13 +32,11 @@ SAMPLERS = {
 """(agent, hyperparameters) by name of the sampler; `random` checks the method itself."""
 
 FAMILIES = ("CharMini", "CharHPO", "NMTHPO")
-
-STEPS = 20
-"""Evaluations of a run."""
+STEPS = 20  # evaluations of a run
 
 
 def ids(family: str) -> list[str]:
-    """Return the ids of a family with one objective and one table, without degenerate tasks (best = median)."""
+    """Return the ids of a family with one objective and one table, except degenerate tasks (best = median)."""
     one = [i for i in registry.SPECS if i.startswith(f"{family}-") and "-mo-" not in i and i != f"{family}-v0"]
     return [i for i in one if np.isfinite(regrets(i)).all()]
 
@@ -51,7 +49,7 @@ def regrets(env_id: str) -> Floats:
 
 
 def expected(truth: Floats, steps: int) -> Floats:
-    """(steps,) exact expected best of 1, 2, ... values drawn without replacement from (n,) values.
+    """Return the (steps,) exact expected best of 1, 2, ... values drawn without replacement from (n,) values.
 
     The best of t is the k-th highest, from 0, with probability C(n - 1 - k, t - 1) / C(n, t).
     """

@@ -54,7 +54,7 @@ def tex(value: Any) -> str:
 
 
 def slug_of(name: str) -> str:
-    """Return a name for files: characters other than letters, digits, `._-` become a hyphen, or nothing at the ends."""
+    """Return a name for files: runs of characters other than ASCII letters, digits, `._-` become one inner hyphen."""
     return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-")
 
 
@@ -82,35 +82,26 @@ def files(
         facts: Further sentences of the appendix; may be empty.
         commands: Commands that made the runs and these files, as typed.
     """
-    shown: list[str] = []
+    drawn = [t for t in tracks if not (t["raw"] or t["flat"])]
     parts: list[dict[str, Any]] = []
-    for track in tracks:
+    for track in drawn:
         ids = {e.partition(" ")[0] for e in track["environments"]}
         some, more = (f[f["environment"].isin(ids)] for f in (runs, evaluations))
-        shown.append(_ranking(track))
-        if track["raw"] or track["flat"]:
-            continue
-        slug, score = slug_of(track["name"]), "final_regret" if track["score"] == "final" else "mean_regret"
         for by in ("evaluations", "cost"):
             x, bands = pictures.curves(more, by)
             rows = [(track["name"], by, a, *at) for a, b in bands.items() for at in zip(x, *b, strict=True)]
             parts += [dict(zip(CURVE, row, strict=True)) for row in rows]
-        yield from _pictures(slug, some, more, score)
-    drawn = [t for t in tracks if not (t["raw"] or t["flat"])]
-    yield "tables.tex", "\n".join(shown)
+        yield from _pictures(track, some, more)
+    yield "tables.tex", "\n".join(map(_ranking, tracks))
     yield "figures.tex", "\n".join(_figures(drawn))
     yield "appendix.tex", appendix(runs, facts, commands)
     yield "paper.tex", MAIN
     yield "study.toml", study_of(runs)
-    keys = sorted({key for e in runs["environment"].unique() for key in _references(e)})
+    families = filter(None, map(registry.family_of, runs["environment"].unique()))
+    keys = sorted({key for family in families for key in family.references})
     yield "references.bib", "\n\n".join([SUITE, *(bibtex()[key] for key in keys)]) + "\n"
     yield "scores.csv", atomic.csv_of(cells)
     yield "curves.csv", atomic.csv_of(parts, CURVE)
-
-
-def _references(environment: str) -> tuple[str, ...]:
-    family = registry.family_of(environment)
-    return family.references if family else ()
 
 
 def _ranking(track: Mapping[str, Any]) -> str:
@@ -132,16 +123,16 @@ def _ranking(track: Mapping[str, Any]) -> str:
     ])  # fmt: skip
 
 
-def _pictures(slug: str, runs: Any, evaluations: Any, score: str) -> Iterator[tuple[str, bytes]]:
+def _pictures(track: Mapping[str, Any], runs: Any, evaluations: Any) -> Iterator[tuple[str, bytes]]:
     """Yield each picture in two widths, as PDF and PNG; mean ranks only with several agents."""
     figure = extra_module("matplotlib.figure", "plots", "plots").Figure
-    agents = runs["agent"].nunique()
+    agents, slug = runs["agent"].nunique(), slug_of(track["name"])
     for width, inches in pictures.WIDTHS.items():
-        for name in ("ranks", "evaluations", "cost") if agents > 1 else ("evaluations", "cost"):
+        for name in ("ranks", "evaluations", "cost")[agents < 2 :]:
             height = 0.7 + 0.18 * agents if name == "ranks" else 2.4
             drawn = figure(figsize=(inches, height), layout="constrained")
             if name == "ranks":
-                pictures.ranks(runs, drawn.subplots(), score)
+                pictures.ranks(runs, drawn.subplots(), "final_regret" if track["score"] == "final" else "mean_regret")
             else:
                 pictures.anytime(evaluations, drawn.subplots(), name)
             for kind, metadata in (("pdf", {"CreationDate": None}), ("png", {})):
@@ -151,13 +142,11 @@ def _pictures(slug: str, runs: Any, evaluations: Any, score: str) -> Iterator[tu
 
 
 def _figures(tracks: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    said = {
-        "ranks": "mean ranks; a bar joins agents without a significant difference",
-        "evaluations": "regret by evaluations, mean and 95\\,\\% interval over seeds",
-        "cost": "regret by cost, mean and 95\\,\\% interval over seeds",
-    }
+    over = "mean and 95\\,\\% interval over seeds"
+    captions = [("ranks", "mean ranks; a bar joins agents without a significant difference")]
+    captions += [(by, f"regret by {by}, {over}") for by in ("evaluations", "cost")]
     for track in tracks:
-        for name, caption in list(said.items())[len(track["ranking"]) < 2 :]:
+        for name, caption in captions[len(track["ranking"]) < 2 :]:
             file = f"{slug_of(track['name'])}-{name}-one-column.pdf"
             yield (
                 rf"\begin{{figure}}\centering\includegraphics[width=\columnwidth]{{{file}}}"
@@ -166,17 +155,16 @@ def _figures(tracks: Iterable[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def study_of(runs: Any) -> str:
-    """Return the text of a study file that repeats the runs, given as a data frame."""
-    environments = []
+    """Return the text of a study file that repeats the runs of a data frame."""
+    environments, agents = [], []
     for _, r in runs.drop_duplicates("environment").iterrows():
         given = json.loads(r["env_kwargs"]) | ({"transfer": r["transfer"]} if r["transfer"] else {})
         if r["subsample"] < 1 or kind_of_action(r["environment"], {}) in ("rows", "fidelity"):
             given["subsample"] = r["subsample"]
         environments.append(_toml({"id": r["environment"], **given}))
-    agents = []
     for _, r in runs.drop_duplicates("agent").iterrows():
-        given = {"name": r["agent"], "algorithm": r["algorithm"], "hyperparameters": json.loads(r["hyperparameters"])}
-        agents.append(_toml(given))
+        own = {"name": r["agent"], "algorithm": r["algorithm"], "hyperparameters": json.loads(r["hyperparameters"])}
+        agents.append(_toml(own))
     seeds = sorted(runs["seed"].unique().tolist())
     whole = f'"{seeds[0]}-{seeds[-1]}"' if seeds == [*range(seeds[0], seeds[-1] + 1)] else str(seeds)
     lists = {"environments": environments, "agents": agents}

@@ -68,15 +68,12 @@ class Replay:
         if lacking or registry.find(env) is None:
             self.unchecked[env] = f"table {lacking[0]} is not installed" if lacking else "no such id is registered"
             return
-        for header in used.values():
-            table_of(header)
+        most = max(CELLS // max(len(table_of(header)) for header in used.values()), 64)
+        most = most - most % 1000 or most
         try:
             for runs in _alike(block):
-                most = max(CELLS // max(len(table_of(h)) for h in used.values()), 64)
                 # Cut at the same seeds in every part, wherever it begins: after thousands, where most parts begin.
-                most = most - most % 1000 or most
-                cuts = range(most - int(block.seeds[runs[0]]) % most, len(runs), most)
-                for some in np.split(runs, cuts):
+                for some in np.split(runs, range(most - int(block.seeds[runs[0]]) % most, len(runs), most)):
                     alike = block.take(some)
                     _Runs(alike, self._problems_of(alike)).check()
             if not np.array_equal(parquet.regret_of(part), flat.regret_of(block), equal_nan=True):
@@ -101,7 +98,7 @@ class Replay:
         return problems
 
     def called(self, env: str) -> None:
-        """Record in `unchecked` that the runs of an id call a function and are therefore not replayed."""
+        """Record in `unchecked` that the runs of an id are not replayed, because its steps call a function."""
         self.unchecked[env] = "a function is not called again"
 
     def __str__(self) -> str:
@@ -117,19 +114,20 @@ def table_of(header: Mapping[str, Any]) -> Table:
     arms = {k: v for k, v in arguments.items() if k in ("means", "deviations", "bounds")}
     if spec is not None and (spec.surrogate or arms):  # the environment makes its tables
         made = gym.make(spec.id, **arms).unwrapped.params.tables  # type: ignore[attr-defined]
-        table: Table = next(t for t in made if t.name == header["table"])
+        table: Table | None = next((t for t in made if t.name == header["table"]), None)
     else:
         table = tables.load(header["table"])
-    if table.provenance.sha256 != header["sha256"]:
+    if table is None or table.provenance.sha256 != header["sha256"]:
+        got = "no table of this name" if table is None else table.provenance.sha256
         raise ValueError(
             f"runs must be scored on their own table: {header['table']} ({header['kind']}) must have sha256 "
-            f"{header['sha256']}, got {table.provenance.sha256}"
+            f"{header['sha256']}, got {got}"
         )
     return table
 
 
 class _MismatchError(ValueError):
-    """A stored value differs from the environment's."""
+    pass
 
 
 def _alike(block: Block) -> Iterator[npt.NDArray[np.intp]]:
@@ -150,25 +148,20 @@ class _Problems:
         # one worker makes them; and pulls of a batch one by one.
         kwargs = {k: v for k, v in h["env_kwargs"].items() if k not in ("workers", "batch_size")}
         kwargs |= {"budget": h["budget"]} | ({"subsample": h["subsample"]} if h["subsample"] < 1.0 else {})
-        if h["table"] not in registry.find(h["env"]).tables:  # type: ignore[union-attr]
+        if h["table"] not in registry.require_spec("env", h["env"]).tables:
             kwargs["table"] = tables.load(h["table"])
-        self._env_id, self._env_kwargs = h["env"], h["env_kwargs"]
         made: Any = gym.make_vec(h["env"], num_envs=len(seeds), **kwargs)
         self.envs = made.unwrapped
         self.params, self.checker = self.envs.params, checker(self.envs.single_action_space)
         self.cells = len(seeds) * len(self.params.table)
         self.told: dict[str, Any] = self.envs.reset(seed=[seeds_of(h["env"], seed)[0] for seed in seeds])[1]
         self.episodes = Episodes.of(self.envs)
+        scales = Scales(h["env"], self.params, h["env_kwargs"])
+        self.scales = scales.headers(self.episodes.tables, self.episodes.shares)  # of each episode, as in headers
 
     def started(self) -> Any:
         """Return a copy of the environments at the start of these episodes; a reset would take ten times as long."""
         return copy.deepcopy(self.envs, {id(self.params): self.params})
-
-    @functools.cached_property
-    def scales(self) -> list[dict[str, Any]]:
-        """The scale of each episode, as in headers."""
-        scales = Scales(self._env_id, self.params, self._env_kwargs)
-        return scales.headers(self.episodes.tables, self.episodes.shares)
 
     @functools.cached_property
     def listed(self) -> Array:
@@ -194,8 +187,8 @@ class _Runs:
     def check(self) -> None:
         """Compare all stored values; raise a `_MismatchError` if one differs from the environment's."""
         for name in ("table", "kind", "sha256"):
-            given = [own[name] for own in self.block.rest]
-            self._equal_each(name, [given[k] for k in self.block.which.tolist()], self.problems.told[name].tolist())
+            given = [self.block.rest[k][name] for k in self.block.which.tolist()]
+            self._equal_each(name, given, self.problems.told[name].tolist())
         self._equal_each("scale", list(self.block.each_scale), self.problems.scales)
         if helped := self.header.get("transfer"):
             from hpo_envs.benchmarks.runs.transfer import sources_of
@@ -269,7 +262,6 @@ class _Runs:
         return {"reward": rewards, "cost": costs, "status": statuses}, over
 
     def _check_recommended(self) -> None:
-        """Check that recommendations are actions of the episode, and compare their true rewards."""
         run, each = np.arange(len(self.block)), self.recommended
         if self.params.kind == "arms":  # the first counts
             each = each.reshape(len(run), -1)[:, 0]
@@ -291,7 +283,7 @@ class _Runs:
         return True
 
     def _equal_all(self, name: str, stored: Array, answered: Array) -> None:
-        """Raise if a stored column of all evaluations differs from the environment's."""
+        """`_equal` on arrays with one entry per evaluation."""
         self._equal(0, f"shape of {name}", stored.shape, answered.shape)
         false = (stored != answered).any(axis=tuple(range(1, stored.ndim)))
         if false.any():
@@ -299,7 +291,7 @@ class _Runs:
             raise self._false_at(at, name, stored[at].tolist(), answered[at].tolist())
 
     def _equal_each(self, name: str, stored: list[Any], answered: list[Any]) -> None:
-        """Raise if a stored value differs from the environment's, in lists with one entry per run."""
+        """`_equal` on lists with one entry per run."""
         if stored != answered:
             for i, (one, other) in enumerate(zip(stored, answered, strict=True)):
                 self._equal(i, name, one, other)

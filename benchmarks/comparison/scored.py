@@ -30,16 +30,17 @@ TOGETHER = 200
 
 
 def budget_apart(header: Header) -> float | None:
-    """Return the budget of a run if the leaderboard has it in a further setting of the family; else None."""
+    """Return the budget of a run if it is that of a setting of its family's leaderboard after the first; else None."""
     family, budget = family_of(header["env"]), header["budget"]
     apart = family is not None and any(s.get("budget") == budget for s in family.leaderboard[1:])
     return budget if apart else None
 
 
 def environment_of(header: Header) -> str:
-    """Return the label of an environment: id, arguments but table and most budgets, subsample, distribution of sources.
+    """Return the label of an environment: its id, and in parentheses what distinguishes its runs.
 
-    Thus runs with and without source tasks are never averaged.
+    These are arguments except the table, the subsample if it is below 1, the distribution of source tasks, and the
+    budget if `budget_apart` has one. Runs with different labels are never averaged.
     """
     extra = {k: v for k, v in header["env_kwargs"].items() if k not in ("table", "budget")}
     if (subsample := header.get("subsample", 1.0)) < 1.0:
@@ -54,7 +55,7 @@ def environment_of(header: Header) -> str:
 def agent_of(header: Header) -> str:
     """Return the label of an agent: its given name, or the registered name and the given hyperparameters.
 
-    The label is marked if the agent's weights were trained on languages of the problem.
+    It ends with `SEEN` if the agent's weights were trained on languages of the problem.
     """
     name, algorithm, seen = header["agent"], header.get("algorithm"), "seen" in header
     given = {} if algorithm not in (None, name) else header["hyperparameters"]
@@ -77,27 +78,21 @@ COLUMNS = ("seeds", "random", "flat", "anytime", "final", "evaluations", "costs"
 
 @dataclass
 class ScoredRuns:
-    """Runs of one agent on one environment, and their scores; every array has one entry or row for each run."""
+    """Scores of n runs of one agent on one environment; each array has an entry or a row for each run."""
 
     budget: float
-    raw: bool
-    """Whether no scale is known: scores are minus the incumbents."""
+    raw: bool  # whether no scale is known, so that scores are minus the incumbents instead of regret
     seeds: npt.NDArray[np.int64]
-    random: npt.NDArray[np.bool_]
-    """Whether all evaluations of a run are those of random search."""
-    flat: npt.NDArray[np.bool_]
-    """Whether a run is degenerate: its regret is 0/0, and its scores are 0."""
-    anytime: Floats
-    final: Floats
-    evaluations: Floats
-    """(n, L) regret after 1 to L evaluations."""
-    costs: npt.NDArray[Any]
-    """(n, L) cost of each evaluation, 0 after the last."""
-    spent: Floats
-    """Fraction of the budget used by each run."""
+    random: npt.NDArray[np.bool_]  # whether all evaluations are those of random search
+    flat: npt.NDArray[np.bool_]  # whether a run is degenerate: its regret is 0/0, and its scores are 0
+    anytime: Floats  # (n,) mean regret over the budget
+    final: Floats  # (n,) regret at the end
+    evaluations: Floats  # (n, L) regret after 1 to L evaluations
+    costs: npt.NDArray[Any]  # (n, L) cost of each evaluation, 0 after the last
+    spent: Floats  # (n,) fraction of the budget used
 
     def score(self, name: str) -> Floats:
-        """Return the scores `anytime` or `final`, by the name of the measure."""
+        """Return the (n,) scores `anytime` or `final`, by name."""
         return self.anytime if name == "anytime" else self.final
 
     def take(self, some: Any) -> ScoredRuns:
@@ -107,8 +102,7 @@ class ScoredRuns:
     @property
     def shares(self) -> Floats:
         """(n, len(GRID)) regret, or raw scores, at the fractions of the budget in `GRID`."""
-        parts = (regret.at_costs(r, c, self.budget, GRID, raw=self.raw) for r, c in self._parts())
-        return np.concatenate([*parts])
+        return np.concatenate([regret.at_costs(r, c, self.budget, GRID, raw=self.raw) for r, c in self._parts()])
 
     def runtimes(self, targets: npt.ArrayLike = regret.TARGETS) -> Floats:
         """Return the (n, targets) fractions of the budget until each target is reached; inf if never or if raw."""
@@ -128,24 +122,22 @@ ByAgent = Mapping[str, Mapping[str, ScoredRuns]]
 class AgentRuns:
     """The runs of one agent on one environment, in the order in which they arrive."""
 
-    rank: tuple[Any, ...]
-    header: dict[str, Any]
-    pieces: list[ScoredRuns] = field(default_factory=list)
-    """Scored parts, each with runs of equal length."""
+    rank: tuple[Any, ...]  # lowest sort key of its parts, see `Scores.add`
+    header: dict[str, Any]  # of the first run of that part
+    pieces: list[ScoredRuns] = field(default_factory=list)  # each with runs of equal length
     first: dict[bool, tuple[int, dict[str, Any]]] = field(default_factory=dict)
-    """Lowest seed and its header, by whether a run is degenerate."""
-    flat: int = 0
-    """Number of degenerate runs."""
+    """Lowest seed and its header, of the degenerate runs (True) and of the others (False), if there are any."""
+    flat: int = 0  # number of degenerate runs
     fronts: list[tuple[Floats, Floats]] = field(default_factory=list)
-    """Rewards and costs of each run with two objectives."""
+    """(k, 2) rewards and (k,) costs of each run with two objectives."""
 
 
 class Scores:
     """Scores of runs that arrive in parts, in any order."""
 
     def __init__(self) -> None:
-        self.cells: dict[tuple[str, str], AgentRuns] = {}
-        self.answered: dict[str, set[tuple[str, str, str]]] = {}
+        self.cells: dict[tuple[str, str], AgentRuns] = {}  # by the labels of environment and agent
+        self.answered: dict[str, set[tuple[str, str, str]]] = {}  # name, kind and sha256 of tables, by environment
         self._facts: dict[tuple[str, ...], Any] = {}  # that compared runs must share
 
     @classmethod
@@ -197,20 +189,18 @@ class Scores:
         if block.starts[index[0] + 1] == block.starts[index[0]]:
             where = f"{agent_of(cell.header)} on {environment_of(cell.header)} with seed {seeds[0]}"
             raise ValueError(f"runs must have at least one evaluation, got none for {where}")
-        flat = block.flat[index]
-        rewards, costs = block.arrays["reward"], block.arrays["cost"]
+        at, flat, budget = block.at(index), block.flat[index], float(cell.header["budget"])
+        rewards, costs = block.arrays["reward"][at], block.arrays["cost"][at]
         cell.flat += int(flat.sum())
-        own = block.rest[block.which[index[0]]]
-        random = np.full(len(index), "random_search" in block.header or "random_search" in own)
-        raw, budget = regret.raw(cell), float(cell.header["budget"])
-        cell.pieces.append(ScoredRuns(budget, raw, seeds, random, flat, *_measured(block, index)))
+        random = np.full(len(index), "random_search" in {**block.header, **block.rest[block.which[index[0]]]})
+        measured = block.mean[index], block.final[index], block.regret[at], _narrow(costs), costs.sum(axis=1) / budget
+        cell.pieces.append(ScoredRuns(budget, regret.raw(cell), seeds, random, flat, *measured))
         for f in np.unique(flat).tolist():
-            at = min(np.flatnonzero(flat == f).tolist(), key=seeds.__getitem__)
-            if f not in cell.first or seeds[at] < cell.first[f][0]:
-                cell.first[f] = int(seeds[at]), block.header_of(int(index[at]))
-        if rewards.shape[1:] == (2,):
-            bounds = zip(block.starts[index].tolist(), block.starts[index + 1].tolist(), strict=True)
-            cell.fronts += [(rewards[a:b], costs[a:b]) for a, b in bounds]
+            low = min(np.flatnonzero(flat == f).tolist(), key=seeds.__getitem__)
+            if f not in cell.first or seeds[low] < cell.first[f][0]:
+                cell.first[f] = int(seeds[low]), block.header_of(int(index[low]))
+        if rewards.shape[2:] == (2,):
+            cell.fronts += zip(rewards, costs, strict=True)
 
     def ordered(self) -> list[tuple[str, str]]:
         """Return the (environment, agent) keys of all cells, by rank."""
@@ -224,10 +214,9 @@ class Scores:
         """Return the header of each environment's first scored run: the lowest seed of the agent of lowest rank."""
         found: dict[str, dict[str, Any]] = {}
         for env, agent in self.ordered():
-            firsts = self.cells[env, agent].first
-            some = [firsts[f] for f in firsts if not (f and self.averaged(env))]
-            if some and env not in found:
-                found[env] = min(some, key=lambda pair: pair[0])[1]
+            some = [pair for flat, pair in self.cells[env, agent].first.items() if not (flat and self.averaged(env))]
+            if some:
+                found.setdefault(env, min(some, key=lambda pair: pair[0])[1])
         return found
 
     def left_out(self, env: str) -> int:

@@ -1,6 +1,6 @@
 """Selection of arms with noisy scores: how often it is wrong, and how many evaluations an agent needs to be confident.
 
-Regret does not show how often the recommended arm is the best one, and at what cost. Each budget has its own runs,
+Regret does not show how often the recommended arm is the best one, and at what cost. Each budget has separate runs,
 because agents plan with it.
 """
 
@@ -11,18 +11,16 @@ import numpy as np
 
 from hpo_envs.benchmarks.analysis.regret import SOLVED
 from hpo_envs.benchmarks.comparison.replay import table_of
-from hpo_envs.benchmarks.comparison.scored import ScoredRuns
+from hpo_envs.benchmarks.comparison.scored import ByAgent, Header, ScoredRuns
 from hpo_envs.families import registry
 
 
-def of_scored(
-    first: Mapping[str, Mapping[str, Any]], scored: Mapping[str, Mapping[str, ScoredRuns]]
-) -> dict[str, list[dict[str, Any]]]:
+def of_scored(first: Mapping[str, Header], scored: ByAgent) -> dict[str, list[dict[str, Any]]]:
     """Return a list of records, one for each agent and budget, by family of arms; empty without arms.
 
-    A record has `agent`, `budget`, `n`, `wrong` ([fraction, low, high] of the runs that recommend another arm than the
-    best one), `sure` (fraction that stopped because they were confident, with budget left for two rounds of all arms)
-    and `evaluations` (mean; the whole budget for runs that were not sure).
+    Arguments are results of `summary.parts`. A record has `agent`, `budget`, `n`, `wrong` ([fraction, low, high] of the
+    runs that recommend another arm than the best one), `sure` (fraction that stopped because they were confident, with
+    budget left for two rounds of all arms) and `evaluations` (mean; the whole budget for runs that were not sure).
     """
     found: dict[str, dict[tuple[str, float], list[tuple[ScoredRuns, int]]]] = {}
     for env, by in scored.items():
@@ -32,10 +30,7 @@ def of_scored(
             arms = len(table_of(header))
             for agent, cell in by.items():
                 found.setdefault(family.name, {}).setdefault((agent, header["budget"]), []).append((cell, arms))
-    return {
-        name: [_record(agent, budget, cells) for (agent, budget), cells in groups.items()]
-        for name, groups in found.items()
-    }
+    return {name: [_record(*key, cells) for key, cells in groups.items()] for name, groups in found.items()}
 
 
 def _record(agent: str, budget: float, cells: list[tuple[ScoredRuns, int]]) -> dict[str, Any]:

@@ -6,6 +6,7 @@ A summary can be committed and published, and all pictures and reports are made 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 from collections.abc import Mapping, Sequence
@@ -33,11 +34,7 @@ TARGET_REGRET = 0.1
 def parts(collected: Scores) -> tuple[dict[str, dict[str, ScoredRuns]], dict[str, dict[str, Any]], dict[str, Any]]:
     """Return scores, the header of each environment's first run, and a dict of `tracks`, `cells` and `selections`.
 
-    Args:
-        collected: Scores of runs, to be read once.
-
-    Raises:
-        ValueError: See `Scores.scored`.
+    It calls `Scores.scored`, which is possible once; errors are those of this method.
     """
     scored, first = collected.scored(), collected.first()
     chosen: dict[str, list[dict[str, Any]]] = {}
@@ -61,53 +58,51 @@ def whole(
     facts: Mapping[str, str],
     with_fronts: bool = True,
 ) -> dict[str, Any]:
-    """Return the summary from the results of `parts`, with curves and fronts.
+    """Return the summary from scores and the three results of `parts` on them, with curves and fronts.
 
     Args:
         collected: The scores.
-        scored: From `parts`.
-        first: From `parts`.
-        found: From `parts`.
+        scored: Scores by environment and agent.
+        first: Header of each environment's first run.
+        found: `tracks`, `cells` and `selections`.
         facts: `title`, `command`, `checked` and, if runs are missing, `missing`.
         with_fronts: Whether to keep attainment surfaces, which contain rewards.
 
     Returns:
-        Plain data: the facts, `versions`, `environments`, `agents`, `tracks`, `cells`, `curves`, `fronts` and
-        `selections`.
+        Plain data by the names in `PARTS`, and the facts.
     """
+    cells = {key: collected.cells[key] for key in collected.ordered()}
     agents: dict[str, dict[str, Any]] = {}
-    for key in (ordered := collected.ordered()):
-        agents.setdefault(key[1], collected.cells[key].header)
-    cells = {key: collected.cells[key] for key in ordered}
+    for (_, agent), cell in cells.items():
+        agents.setdefault(agent, cell.header)
     fronts: dict[str, Any] = {}
     if with_fronts and any(cell.fronts for cell in cells.values()):
         from hpo_envs.benchmarks.comparison import surfaces
 
         fronts = surfaces.of_cells(cells)
     summary = {
-        **facts, "versions": dict(cells[ordered[0]].header["versions"]),
+        **facts, "versions": dict(next(iter(agents.values()))["versions"]),
         "environments": [_environment(env, first[env], sorted(collected.answered[env])) for env in scored],
         "agents": [_agent(header, name) for name, header in agents.items()],
         "tracks": [{**t, "curves": _track_curves(t, scored)} for t in found["tracks"]], "cells": found["cells"],
         "curves": {env: curves(by, first[env]) for env, by in scored.items()}, "fronts": fronts,
         "selections": found["selections"],
     }  # fmt: skip
-    plain: dict[str, Any] = rounded(summary)
-    return plain
+    return dict(rounded(summary))
 
 
 def _ranked(collected: Scores, first: Mapping[str, Header], scored: ByAgent) -> list[dict[str, Any]]:
     """Return the tracks with the number of `objectives` and, in `left_out`, of degenerate runs by environment."""
     tracks = []
     for name, envs in tracks_of(first, scored):
-        t = track(name, envs, scored)
         left_out = {e: n for e in envs if (n := collected.left_out(e))}
-        tracks.append({**t, "objectives": len(first[envs[0]]["objectives"]), "left_out": left_out})
+        objectives = len(first[envs[0]]["objectives"])
+        tracks.append({**track(name, envs, scored), "objectives": objectives, "left_out": left_out})
     return tracks
 
 
 def tracks_of(first: Mapping[str, Header], scored: ByAgent) -> list[tuple[str, list[str]]]:
-    """Return (name, environments) of each track: these share family, number of objectives, agents and budget.
+    """Return (name, environments) of each track, whose environments share family, objectives, agents and budget.
 
     Runs with source tasks are separate tracks, and so is each environment whose scores are raw or whose regret is 0/0.
     """
@@ -137,13 +132,12 @@ def track(name: str, envs: Sequence[str], scored: ByAgent) -> dict[str, Any]:
     family = registry.family_of(envs[0].partition(" ")[0])
     measure = family.score if family else "anytime"
     seeds = np.unique(np.concatenate([c.seeds for e in envs for c in scored[e].values()]))
-    judged = significance.judged(
-        {a: _matrix(a, envs, scored, measure, seeds) for a in scored[envs[0]]}, groups_of(envs)
-    )
+    matrices = {a: _matrix(a, envs, scored, measure, seeds) for a in scored[envs[0]]}
+    judged = significance.judged(matrices, groups_of(envs))
     order = [s["agent"] for s in judged["standings"]]
     strata = {a: [scored[e][a].score(measure) for e in envs] for a in order}
     means = {a: [float(s.mean()) for s in strata[a]] for a in order}
-    best = [min(means[a][i] for a in order) for i in range(len(envs))]
+    best = [*map(min, zip(*means.values(), strict=True))]
     raw, ranking = scored[envs[0]][order[0]].raw, []
     for standing in judged["standings"]:
         a = standing["agent"]
@@ -178,14 +172,14 @@ def _matrix(agent: str, envs: Sequence[str], scored: ByAgent, measure: str, seed
 
 
 def _track_curves(t: Mapping[str, Any], scored: ByAgent) -> dict[str, Any]:
-    """Return curves of regret over the budget and, unless scores are raw, of running times (ECDF, ERT) and scores."""
+    """Return curves of regret over the budget and, unless scores are raw, of running times (ECDF, ERT) and scores.
+
+    By `regret`, `ecdf`, `ert` and `profile`: the grid `x`, and for each of `agents` a list of the mean and, of regret,
+    the ends of its interval.
+    """
     spent, thresholds = np.logspace(-2.5, 0, 51), np.linspace(0.0, 1.0, 51)
-    result: dict[str, Any] = {
-        "regret": {"x": GRID, "agents": {}},
-        "ecdf": {"x": spent, "agents": {}},
-        "ert": {"x": regret.TARGETS, "agents": {}},
-        "profile": {"x": thresholds, "agents": {}},
-    }
+    axes = {"regret": GRID, "ecdf": spent, "ert": regret.TARGETS, "profile": thresholds}
+    result: dict[str, Any] = {name: {"x": x, "agents": {}} for name, x in axes.items()}
     for a in t["heat"]:
         here = [scored[e][a] for e in t["environments"]]
         result["regret"]["agents"][a] = intervals.bands([c.shares for c in here])
@@ -200,7 +194,7 @@ def _track_curves(t: Mapping[str, Any], scored: ByAgent) -> dict[str, Any]:
 
 
 def curves(by: Mapping[str, ScoredRuns], first: Header) -> dict[str, Any]:
-    """Return the regret on one environment over evaluations and, if its budget has another unit, over cost."""
+    """Return the regret on one environment over `evaluations` and, if its budget has another unit, over `cost`."""
     length = next(iter(by.values())).evaluations.shape[1]
     at = np.unique(np.round(np.geomspace(1, length, min(length, 40))).astype(int))
     evaluations = {a: intervals.bands([c.evaluations[:, at - 1]]) for a, c in by.items()}
@@ -236,12 +230,8 @@ def _agent(h: Header, label: str) -> dict[str, Any]:
     from hpo_envs.agents import AGENTS
 
     entry = AGENTS.get(h.get("algorithm", h["agent"]))
-    return {
-        "label": label,
-        "name": h["agent"],
-        "hyperparameters": {k: repr(v) for k, v in h["hyperparameters"].items()},
-        "summary": entry.summary if entry else "",
-    }
+    given = {k: repr(v) for k, v in h["hyperparameters"].items()}
+    return {"label": label, "name": h["agent"], "hyperparameters": given, "summary": entry.summary if entry else ""}
 
 
 def rounded(value: Any, digits: int = 4) -> Any:
@@ -267,16 +257,13 @@ def read(path: Path) -> dict[str, Any]:
     found = parsed(path, json.loads, "a folder of runs or a summary (.json)", content_of)
     if missing := [k for k in PARTS if not isinstance(found, dict) or k not in found]:
         raise ValueError(f"{path} must be a summary with {', '.join(PARTS)}, got one without {', '.join(missing)}")
-    plain: dict[str, Any] = found
-    return plain
+    return dict(found)
 
 
 def citations(summary: Mapping[str, Any]) -> list[str]:
     """Return the distinct citations of those tables of a summary that are installed."""
     found: dict[str, None] = {}
     for table in (t for e in summary["environments"] for t in e["tables"]):
-        try:
+        with contextlib.suppress(ValueError, OSError):  # a user's own table, or one that is not installed
             found[tables.load(table["name"]).provenance.citation] = None
-        except (ValueError, OSError):  # a user's own table, or one that is not installed
-            continue
     return list(found)

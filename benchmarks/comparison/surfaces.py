@@ -12,9 +12,6 @@ from hpo_envs.benchmarks.comparison import targets
 from hpo_envs.benchmarks.comparison.scored import AgentRuns
 from hpo_envs.tables.table import Floats
 
-POINTS = 50
-"""Grid points of a surface."""
-
 STAGES = (0.25, 0.5, 1.0)
 """Fractions of the budget at which fronts are drawn."""
 
@@ -28,10 +25,10 @@ def within_budget(rewards: Floats, costs: Floats, budget: float, fraction: float
 def surfaces(
     runs: Sequence[tuple[Floats, Floats]], budget: float, grid: npt.ArrayLike, share: float = 1.0
 ) -> list[Floats]:
-    """Return three attainment surfaces, which 50, 75 and 25 per cent of the runs attain: median and quartiles.
+    """Return the three attainment surfaces that 50, 75 and 25 per cent of the runs attain: median and quartiles.
 
-    They are evaluated at the rewards `grid` of the first objective, from the (k, 2) rewards and (k,) costs of each run
-    within the fraction `share` of the budget.
+    Each has the second reward at each first reward in `grid`, see `targets.attainment`. `runs` are (k, 2) rewards and
+    (k,) costs, of which the evaluations within the fraction `share` of the budget count.
     """
     sets = [within_budget(*run, budget, share) for run in runs]
     return [targets.attainment(sets, grid, s) for s in (0.5, 0.75, 0.25)]
@@ -50,19 +47,18 @@ def of_cells(cells: Mapping[tuple[str, str], AgentRuns]) -> dict[str, Any]:
     result = {}
     for env, by in groups.items():
         header = next(iter(by.values())).header
-        grid, budget = _grid([rewards for cell in by.values() for rewards, _ in cell.fronts]), float(header["budget"])
+        grid = _grid([rewards for cell in by.values() for rewards, _ in cell.fronts])
         sign, stages = of_header(header).signs, {}
         for share in STAGES:
-            each = {a: surfaces(cell.fronts, budget, grid, share) for a, cell in by.items()}
+            each = {a: surfaces(cell.fronts, float(header["budget"]), grid, share) for a, cell in by.items()}
             stages[f"{share:.0%}"] = {a: [s * sign[1] for s in found] for a, found in each.items()}
-        objectives = list(header["objectives"])
-        result[env] = {"objectives": objectives, "signs": sign, "x": grid * sign[0], "stages": stages}
+        result[env] = {"objectives": [*header["objectives"]], "signs": sign, "x": grid * sign[0], "stages": stages}
     return result
 
 
 def _grid(sets: Sequence[Floats]) -> Floats:
-    """Return a grid of first rewards: upper quantiles over all runs' fronts, and the points of the joint front."""
+    """Return a grid of first rewards: 50 quantiles over all runs' fronts, and the points of their joint front."""
     fronts = np.concatenate([s[pareto_front(s)] for s in sets])
     front = fronts[pareto_front(fronts)]
-    values = np.quantile(fronts[:, 0], np.linspace(0.1, 1.0, POINTS))
+    values = np.quantile(fronts[:, 0], np.linspace(0.1, 1.0, 50))
     return np.unique(np.concatenate([values[values >= front[:, 0].min() - np.ptp(front[:, 0])], front[:, 0]]))

@@ -1,7 +1,7 @@
 """Targets of Zhang and Duh (2020) and their tolerances: pure functions of saved runs, and a table of them.
 
-Fixed-target best and close, fixed budget (Zhang and Duh 2020, section 4.1); all, one and budget on the Pareto front
-(section 4.2). Runtime is counted in evaluations.
+With one objective: fixed-target best, fixed-target close and fixed budget (their section 4.1). With several:
+fixed-target one and all, and fixed budget, of the Pareto front (section 4.2). Runtime is counted in evaluations.
 """
 
 from __future__ import annotations
@@ -23,19 +23,15 @@ HAIR = 1e-9
 
 def first_reaching(reached: npt.ArrayLike) -> float:
     """Return the 1-based position of the first True, inf if there is none."""
-    hits = np.flatnonzero(np.asarray(reached, dtype=bool))
-    return float(hits[0] + 1) if len(hits) else float("inf")
+    return float(next(iter(np.flatnonzero(reached) + 1), np.inf))
 
 
 def ftb(rewards: npt.ArrayLike, best: float) -> float:
-    """Fixed-target best: evaluations until the best reward of the table is reached (section 4.1).
+    """Fixed-target best: evaluations until the best reward of the table is reached, inf if never (section 4.1).
 
     Args:
         rewards: (k,) rewards in the order of evaluation.
         best: The table's best reward.
-
-    Returns:
-        Number of evaluations, inf if the run ended before.
     """
     return first_reaching(np.asarray(rewards, dtype=float) >= best)
 
@@ -74,15 +70,14 @@ def fbp(rewards: npt.ArrayLike, front: npt.ArrayLike, budget: int) -> float:
 def _members(rewards: npt.ArrayLike, front: npt.ArrayLike) -> npt.NDArray[np.bool_]:
     """(k, J) bool: which evaluation is which point of the front."""
     r, f = np.asarray(rewards, dtype=float), np.asarray(front, dtype=float)
-    out: npt.NDArray[np.bool_] = (r[:, None, :] == f[None, :, :]).all(axis=2)
-    return out
+    return np.asarray((r[:, None, :] == f[None, :, :]).all(axis=2))
 
 
 def attainment(sets: Sequence[npt.ArrayLike], grid: npt.ArrayLike, share: float = 0.5) -> Floats:
-    """The surface attained by a fraction of the runs: for each first reward, the best second reward attained with it.
+    """Return the best second reward that a fraction of the runs attained together with each first reward.
 
-    An empirical attainment surface (Fonseca, Grunert da Fonseca and Paquete 2005): at least `share` of the runs found a
-    point at least as good in both rewards.
+    This is an empirical attainment surface (Fonseca, Grunert da Fonseca and Paquete 2005): at least `share` of the runs
+    found a point at least as good in both rewards.
 
     Args:
         sets: Per run (k, 2) rewards, higher is better.
@@ -116,17 +111,14 @@ CLOSE = 0.1
 
 
 def tolerance_of(run: Run, tolerance: float | None) -> float:
-    """Return the tolerance of `ftc` for a run, in units of the reward.
+    """Return the tolerance of `ftc` for a run with one objective, in units of the reward.
 
-    Args:
-        run: A run with one objective.
-        tolerance: Tolerance in units of the reward; None: `CLOSE` times the distance from median to best, 0 if no scale
-            is known.
+    None stands for `CLOSE` times the distance from median to best, or 0 if no scale is known.
     """
+    if tolerance is not None:
+        return tolerance
     scale = of_header(run.header)
-    if tolerance is None:
-        return 0.0 if scale.source == "none" else CLOSE * float(scale.best[0] - scale.reference[0])
-    return tolerance
+    return 0.0 if scale.source == "none" else CLOSE * float(scale.best[0] - scale.reference[0])
 
 
 def legend(by_agent: Mapping[str, Sequence[Run]], tolerance: float | None = None) -> str:
@@ -167,7 +159,7 @@ def summarise(by_agent: Mapping[str, Sequence[Run]], tolerance: float | None = N
 
     Args:
         by_agent: Runs on one id, by agent.
-        tolerance: Tolerance of `ftc`, see `tolerance_of`.
+        tolerance: See `tolerance_of`.
 
     Raises:
         ValueError: There are no runs, or they are on different ids or kinds of tables; see also `score`.
@@ -180,9 +172,9 @@ def summarise(by_agent: Mapping[str, Sequence[Run]], tolerance: float | None = N
         scores = [score(run, tolerance) for run in sorted(runs, key=lambda run: run.seed)]
         for name in scores[0]:
             values = np.array([found[name] for found in scores])
-            met = np.isfinite(values)
-            record = {"agent": agent, "score": name, "n": len(values), "reached": float(met.mean())}
-            if met.all():
+            reached = float(np.isfinite(values).mean())
+            record = {"agent": agent, "score": name, "n": len(values), "reached": reached}
+            if reached == 1.0:
                 least = -np.inf if name == "best" else 0.0
                 mean, low, high = map(float, intervals.interval(values[None], bounds=(least, np.inf)))
                 record |= {"mean": mean, "std": float(values.std()), "low": low, "high": high}
@@ -192,10 +184,11 @@ def summarise(by_agent: Mapping[str, Sequence[Run]], tolerance: float | None = N
 
 def rows(records: Sequence[Mapping[str, Any]]) -> list[list[str]]:
     """Return the records as rows of text: a header, and one row per agent with a cell per target."""
-    names = list(dict.fromkeys(r["score"] for r in records))
-    cells = {(r["agent"], r["score"]): _cell(r) for r in records}
-    agents = dict.fromkeys(r["agent"] for r in records)
-    return [["agent", *names], *([a, *(cells[a, name] for name in names)] for a in agents)]
+    cells: dict[str, dict[str, str]] = {}
+    for r in records:
+        cells.setdefault(r["agent"], {})[r["score"]] = _cell(r)
+    names = [*dict.fromkeys(r["score"] for r in records)]
+    return [["agent", *names], *([agent, *map(own.__getitem__, names)] for agent, own in cells.items())]
 
 
 def _cell(record: Mapping[str, Any]) -> str:

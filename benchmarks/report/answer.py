@@ -1,4 +1,4 @@
-"""Summary section of a report: a card for each track, with a picture of its ranking and both intervals."""
+"""Summary section of a report: a card for each track, with a picture of its ranking and intervals."""
 
 from collections.abc import Mapping, Sequence
 from html import escape
@@ -16,30 +16,28 @@ KEY = (
 
 
 def of_track(track: Mapping[str, Any], says: Sequence[str], link: str, looks: Mapping[str, int]) -> str:
-    """Return a track's card as HTML: name, sentences, picture; `link` is an anchor, `looks` are colour indices."""
-    first, *others = says
-    text = f"<p><b>{escape(first)}</b> {escape(' '.join(others))}</p>"
+    """Return a track's card as HTML: name, sentences, picture; `link` is an anchor, `looks` indices in `COLOURS`."""
+    text = f"<p><b>{escape(says[0])}</b> {escape(' '.join(says[1:]))}</p>"
     name = f'<h3><a href="#{link}">{escape(track["name"])}</a></h3><p class="soft">{sentences.runs(track)}</p>'
     return f'<article class="card">{name}{text}{_picture(track, link, looks)}</article>'
 
 
 def _picture(track: Mapping[str, Any], link: str, looks: Mapping[str, int]) -> str:
     """Return the ranking's picture as HTML: rows of dots and intervals, with positions relative to the row's width."""
-    ranking = track["ranking"]
+    ranking, raw = track["ranking"], track.get("raw")
     names = most([r["agent"] for r in ranking])
-    shown = [r for r in ranking if r["agent"] in names]
+    shown = [(place, r) for place, r in enumerate(ranking, 1) if r["agent"] in names]
     spans = {"here": "mean"} if track["groups"] < FEWEST_GROUPS else {"there": "elsewhere", "here": "mean"}
-    ends = [v for r in shown for k in spans.values() for v in r[k] if v is not None]
-    low, high = (min(ends), max(ends)) if track.get("raw") else (min(0.0, *ends), max(ends))
-    spread = high - low or 1.0
+    ends = [v for _, r in shown for k in spans.values() for v in r[k] if v is not None]
+    low = min(ends) if raw else min(0.0, *ends)
+    spread = max(ends) - low or 1.0
 
     def at(value: float) -> float:
         return float(100 * (value - low) / spread)
 
-    base = next((at(r["mean"][0]) for r in ranking if r["agent"] == "random"), None)
-    rule = "" if base is None else f'<i class="base" style="left:{base:.1f}%"></i>'
-    rows = []
-    for r in shown:
+    base = (f'<i class="base" style="left:{at(r["mean"][0]):.1f}%"></i>' for r in ranking if r["agent"] == "random")
+    rule, rows = next(base, ""), []
+    for place, r in shown:
         drawn = "".join(
             f'<i class="{kind}" style="left:{at(r[key][1]):.1f}%;width:{at(r[key][2]) - at(r[key][1]):.1f}%"></i>'
             for kind, key in spans.items()
@@ -47,11 +45,11 @@ def _picture(track: Mapping[str, Any], link: str, looks: Mapping[str, int]) -> s
         )
         colour = f"var(--c{looks[r['agent']] % len(COLOURS)})"
         rows.append(
-            f'<li style="--own:{colour}"><span class="who">{ranking.index(r) + 1}. {escape(r["agent"])}</span>'
+            f'<li style="--own:{colour}"><span class="who">{place}. {escape(r["agent"])}</span>'
             f'<span class="spans" aria-hidden="true">{rule}{drawn}<b style="left:{at(r["mean"][0]):.1f}%"></b></span>'
             f'<span class="value">{escape(numbers.interval(r["mean"]))}</span></li>'
         )
-    if not track.get("raw"):
+    if not raw:
         rows.append('<li class="soft" aria-hidden="true"><span></span><span class="axis">0: best known</span></li>')
     rest = len(ranking) - len(shown)
     more = f'<p class="soft"><a href="#{link}">{rest} more in the ranking</a></p>' if rest else ""

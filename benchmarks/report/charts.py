@@ -19,16 +19,17 @@ def colour(share: float) -> str:
 
 
 def ink(share: float) -> str:
-    """Return black or white, whichever has more contrast on `colour(share)` (WCAG 2.2, relative luminance)."""
+    """Return "#000" or "#fff", whichever has more contrast on `colour(share)` (WCAG 2.2, relative luminance)."""
     return "#fff" if share > 0.5342 else "#000"
 
 
 def chart(title: str, xlabel: str, ylabel: str, panel: Mapping[str, Any], **options: Any) -> dict[str, Any]:
-    """Return a chart: `panel` has `x` and `agents`, for each agent an estimate or an estimate with its interval.
+    """Return a chart: `panel` has `x` and, by name, `agents`: lists of one line, or of a line and the ends of its band.
 
-    Options are `xlog`, `ylog`, `xreverse` and `step`; `points`, the series drawn as points, and `notes` on each;
-    `labels` of x = 0, 1, ...; `shades`, the colour of each series, which are all shown without a legend; `axes`, one
-    for each x, with `labels`, or `low`, `high` and `log`; `bars` (start, end, row, series, note), and labels of `rows`.
+    Options are `xlog`, `ylog`, `xreverse` and `step` (`pre` or `post`); `points`, the series drawn as points, and
+    `notes` on each; `labels` of x = 0, 1, ...; `shades`, the colour of each series, which are all shown without a
+    legend; `axes`, one for each x, with `labels`, or `low`, `high` and `log`; `bars` (start, end, row, series, note),
+    and labels of `rows`.
     """
     axes = {"title": title, "xlabel": xlabel, "ylabel": ylabel}
     return {**axes, "x": panel["x"], "series": panel["agents"], **options}
@@ -38,18 +39,22 @@ def of_track(t: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any], str]]:
     """Yield (key, chart, caption) of each chart of a track; only that of regret if scores are raw."""
     c, name = t["curves"], t["name"]
     title, label = ("Raw score", "raw score") if t.get("raw") else ("Regret", "normalised regret")
+    shown = most([r["agent"] for r in t["ranking"]])
+    log = not t.get("raw") and crowded({a: c["regret"]["agents"][a] for a in shown})
     yield (
         "regret",
-        chart(f"{title} over the budget, {name}", "share of the budget", label, c["regret"], ylog=_log(c["regret"], t)),
+        chart(f"{title} over the budget, {name}", "share of the budget", label, c["regret"], ylog=log),
         "Lower and further left is better. Mean of environments and runs; bands are 95 % intervals for other seeds.",
     )
     if t.get("raw"):  # targets are regrets
         return
+    positive = [i for i, x in enumerate(c["ert"]["x"]) if x > 0]  # on a log axis
+    ert = {a: [[line[i] for i in positive] for line in lines] for a, lines in c["ert"]["agents"].items()}
     yield (
         "ert",
         chart(
-            f"Cost against quality, {name}", "target: regret", "expected cost, in budgets", _positive(c["ert"]),
-            xlog=True, ylog=True, xreverse=True,
+            f"Cost against quality, {name}", "target: regret", "expected cost, in budgets",
+            {"x": [c["ert"]["x"][i] for i in positive], "agents": ert}, xlog=True, ylog=True, xreverse=True,
         ),
         "What it costs on average to reach a quality, restarting runs that failed; harder targets to the right.",
     )  # fmt: skip
@@ -65,18 +70,6 @@ def of_track(t: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any], str]]:
     )
 
 
-def _log(panel: Mapping[str, Any], t: Mapping[str, Any]) -> bool:
-    shown = most([r["agent"] for r in t["ranking"]])
-    return not t.get("raw") and crowded({a: panel["agents"][a] for a in shown})
-
-
-def _positive(panel: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the panel with positive targets only, for a log axis."""
-    keep = [i for i, x in enumerate(panel["x"]) if x > 0]
-    agents = {a: [[line[i] for i in keep] for line in band] for a, band in panel["agents"].items()}
-    return {"x": [panel["x"][i] for i in keep], "agents": agents}
-
-
 def of_environments(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return charts of regret against evaluations, and against cost in another unit, for each environment."""
     units = {e["label"]: e["cost_unit"] for e in summary["environments"]}
@@ -84,9 +77,8 @@ def of_environments(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
     for env, panels in summary["curves"].items():
         for against, panel in panels.items():
             xlabel = "evaluations" if against == "evaluations" else f"cost ({units[env]})"
-            title = f"{env}, by {xlabel}"
             log = {"xlog": against == "evaluations", "ylog": crowded(panel["agents"])}
-            variants.append(chart(title, xlabel, "normalised regret", panel, **log))
+            variants.append(chart(f"{env}, by {xlabel}", xlabel, "normalised regret", panel, **log))
     return variants
 
 
@@ -95,8 +87,8 @@ def of_fronts(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
     variants = []
     for env, entry in summary["fronts"].items():
         first, second = entry["objectives"]
+        step = "post" if entry["signs"][0] < 0 else "pre"  # a surface holds up to a point, or from it on
         for stage, agents in reversed(entry["stages"].items()):
             panel = {"x": entry["x"], "agents": agents}
-            step = "post" if entry["signs"][0] < 0 else "pre"  # which side a surface holds to
             variants.append(chart(f"{env}, {stage} of the budget", first, second, panel, step=step))
     return variants

@@ -20,10 +20,9 @@ def shown(found: Mapping[str, Any]) -> list[str]:
     return [*dict.fromkeys((_longest(found)["standings"][0]["agent"], "bo", *SHOWN))]
 
 
-def _longest(found: Mapping[str, Any]) -> Mapping[str, Any]:
+def _longest(found: Mapping[str, Any]) -> Any:
     """The verdict at the largest budget: standings by mean across tasks, and comparisons of pairs."""
-    own: Mapping[str, Any] = found["budgets"][max(found["budgets"], key=int)]
-    return own
+    return found["budgets"][max(found["budgets"], key=int)]
 
 
 def section(found: Mapping[str, Any]) -> str:
@@ -45,16 +44,11 @@ def section(found: Mapping[str, Any]) -> str:
         return f'<li><span class="who">{name}</span>{drawn}<span class="value">{-row[agents[0]]:+.2f}</span></li>'
 
     means = {a: sum(r[a] for r in rows) / len(rows) for a in agents}
-    compared = _longest(found)["against_random"]
-    left, right = next((-p["difference"][2], -p["difference"][1]) for p in compared if p["a"] == agents[0])
-    interval = (
-        f'<i style="left:{at(left):.1f}%;width:{at(right) - at(left):.1f}%;--own:{_colour(agents[0])};opacity:.5"></i>'
-    )
-    ticks = "".join(
-        f'<i class="tick" style="left:{at(v):.1f}%">{v:g}</i>'
-        for v in (k / 10 for k in range(-10, 11))
-        if low <= v <= low + spread
-    )
+    _, lower, upper = next(p["difference"] for p in _longest(found)["against_random"] if p["a"] == agents[0])
+    place = f"left:{at(-upper):.1f}%;width:{at(-lower) - at(-upper):.1f}%"
+    interval = f'<i style="{place};--own:{_colour(agents[0])};opacity:.5"></i>'
+    places = [k / 10 for k in range(-10, 11) if low <= k / 10 <= low + spread]
+    ticks = "".join(f'<i class="tick" style="left:{at(v):.1f}%">{v:g}</i>' for v in places)
     axis = f'<li class="soft" aria-hidden="true"><span></span><span class="spans">{ticks}</span><span></span></li>'
     items = item("<b>mean of all groups</b>", means, interval) + "".join(item(escape(r["group"]), r) for r in rows)
     key = " ".join(f'<span style="color:{_colour(a)}">{MARKS[k]}</span>&nbsp;{escape(a)}' for k, a in enumerate(agents))
@@ -96,12 +90,10 @@ def _learned(rows: Sequence[Mapping[str, str]]) -> str:
     known = [r for r in rows if r.get("mean") and "minus" not in r["method"]]
     if not known:
         return ""
-    fields = [f for f in known[0] if not f.startswith(("level", "method", "low", "high", "on these"))]
-    fields = [f for f in fields if any(r[f] for r in known)]
-    cells = [
-        [text(r["level"]), head(r["method"]), *(num(float(r[f]) if r[f] else None, r[f] or "-") for f in fields)]
-        for r in known
-    ]
+    others = ("level", "method", "low", "high", "on these")
+    fields = [f for f in known[0] if not f.startswith(others) and any(r[f] for r in known)]
+    numbers = ([num(float(r[f]) if r[f] else None, r[f] or "-") for f in fields] for r in known)
+    cells = [[text(r["level"]), head(r["method"]), *row] for r, row in zip(known, numbers, strict=True)]
     caption = "Mean normalised regret, 20 evaluations; unseen: in no training data; blind: without the run's history"
     columns = [("", "unseen"), ("", "optimizer"), *(("n", f) for f in fields)]
     return _folded("Learned optimizers and simple baselines", table("learned", caption, columns, cells))

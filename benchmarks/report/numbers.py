@@ -15,13 +15,13 @@ def number(value: float | None) -> str:
 
 
 def interval(values: Sequence[float | None]) -> str:
-    """Return (estimate, lower, upper) as text, without an interval if an end is None."""
+    """Return (mean, lower, upper) as text, without the interval if an end is None; a mean of None is "never"."""
     mean, low, high = values
     return number(mean) if low is None or high is None else f"{number(mean)} [{number(low)}, {number(high)}]"
 
 
 def p_value(p: float | None) -> str:
-    """Return a p-value as text, with three decimals or as "p < 0.001"; None as an empty text."""
+    """Return a p-value as text, with three decimals or as "p < 0.001"; None as empty text."""
     return "" if p is None else "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
 
 

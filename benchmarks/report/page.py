@@ -51,9 +51,9 @@ PAGE = """<!doctype html>
 
 
 def render(summary: Mapping[str, Any], *, citations: Sequence[str] = ()) -> str:
-    """Return a result of `Comparison.summary` as one HTML page, which cites the suite and `citations`.
+    """Return a summary (see `Comparison.summary`) as one HTML page, which cites the suite and `citations`.
 
-    With a verdict across task groups, the rest is folded.
+    If the summary has a `verdict` across task groups, the page begins with it, and the rest is folded.
     """
     drawn: Drawn = {}
     rows: dict[str, str] = {}
@@ -74,10 +74,10 @@ def render(summary: Mapping[str, Any], *, citations: Sequence[str] = ()) -> str:
         _level("evidence", "Results", "".join(evidence), folded),
         _level("method", "Method", "".join(method), folded),
     ]
-    # Charts have all curves and fronts already.
-    rest = {k: v for k, v in summary.items() if k not in ("curves", "fronts", "tracks")}
-    rest["tracks"] = [{k: v for k, v in t.items() if k != "curves"} for t in summary["tracks"]]
     body = f'{_head(summary)}<main id="main">' + "\n".join(levels) + "</main>"
+    # Charts have all curves and fronts already.
+    rest = {k: v for k, v in summary.items() if k not in ("curves", "fronts")}
+    rest["tracks"] = [{k: v for k, v in t.items() if k != "curves"} for t in summary["tracks"]]
     return whole(summary["title"], body, {"charts": drawn, "rows": rows, "looks": places, **rest})
 
 
@@ -91,15 +91,15 @@ def _level(key: str, title: str, inside: str, folded: bool) -> str:
 def whole(title: str, body: str, data: Mapping[str, Any]) -> str:
     """Return a complete HTML page.
 
-    In `body`, tables of the class `sort` are sortable, and the button `everything` saves the data. The data are plain:
-    `charts` by the key of their figure, `rows` of long tables, `looks` of agents, and the rest.
+    In `body`, tables of the class `sort` are sortable, and the button `everything` saves the data. These are JSON data:
+    `charts` by the key of their figure, `rows` of long tables, `looks` of agents, and anything to save besides.
     """
     script = "".join((STATIC / name).read_text("utf-8") for name in ("page.js", "tables.js"))
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     text = json.dumps({"colours": len(COLOURS), **data}, separators=(",", ":"), allow_nan=False)
     # Escapes of control and direction characters become text.
     text = re.sub(r"((?<!\\)(?:\\\\)*)\\u(?=00[0189]|200[ef]|202[a-e]|206[6-9])", r"\1\\\\u", text)
-    # The style sheet changes those that a dark screen swallows.
+    # In dark mode, the style sheet replaces those with too little contrast.
     colours = f":root {{ {' '.join(f'--c{i}: {c};' for i, c in enumerate(COLOURS))} }}\n"
     page = PAGE.format(
         policy=f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data:",
@@ -130,13 +130,13 @@ def _answer(summary: Mapping[str, Any], says: Sequence[Sequence[str]], places: M
     tracks = [*enumerate(summary["tracks"])]
     flat = ", ".join(t["name"] for _, t in tracks if t.get("flat"))
     cards = "".join(answer.of_track(t, says[i], f"track-{i}", places) for i, t in tracks if not t.get("flat"))
-    scale = (
-        "Normalised regret: 0 is the best known score, 1 the median configuration; in brackets, 95&nbsp;% intervals."
-    )
     missing = f'<p class="missing"><b>{escape(summary["missing"])}</b></p>' if summary.get("missing") else ""
-    lead = f'{missing}<p class="soft">{scale} <a href="#meaning">What the numbers mean</a></p>'
     last = f"<p>Degenerate tasks, whose best configuration is the median: {escape(flat)}.</p>" if flat else ""
-    return f'{lead}{answer.KEY}<div class="grid">{cards}</div>{last}'
+    return (
+        f'{missing}<p class="soft">Normalised regret: 0 is the best known score, 1 the median configuration; in '
+        'brackets, 95&nbsp;% intervals. <a href="#meaning">What the numbers mean</a></p>'
+        f'{answer.KEY}<div class="grid">{cards}</div>{last}'
+    )
 
 
 def _track(t: Mapping[str, Any], i: int, drawn: Drawn, rows: dict[str, str]) -> str:
@@ -149,7 +149,10 @@ def _track(t: Mapping[str, Any], i: int, drawn: Drawn, rows: dict[str, str]) -> 
 
 
 def figure(key: str, variants: list[dict[str, Any]], note: str, drawn: Drawn) -> str:
-    """Return a chart's placeholder, and add its variants to `drawn`; `note` is the caption, or the title of several."""
+    """Return the HTML placeholder of a chart, and add its variants to `drawn` by `key`.
+
+    `note` is the caption below a single variant, which has a title; of several variants it is the common title.
+    """
     drawn[key] = variants
     title, caption = (variants[0]["title"], note) if len(variants) == 1 else (note, "")
     below = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
@@ -207,13 +210,8 @@ def _compared(summary: Mapping[str, Any]) -> str:
         budget = num(e["budget"], f"{e['budget']:g} {e['cost_unit']}")
         objectives = text(", ".join(e["objectives"]))
         rows.append([head(e["label"]), f"<td>{answered}</td>", objectives, budget, text(_scale(e))])
-    columns = [
-        ("", "environment"),
-        ("", "table, origin, sha256"),
-        ("", "objective"),
-        ("n", "budget"),
-        ("", "regret 0 is"),
-    ]
+    names = ("environment", "table, origin, sha256", "objective", "budget", "regret 0 is")
+    columns = [("n" if name == "budget" else "", name) for name in names]
     agents = "".join(f"<li><b>{escape(a['label'])}</b> {escape(a['summary'])}</li>" for a in summary["agents"])
     versions = ", ".join(f"{k} {v}" for k, v in summary["versions"].items())
     made = f'<p class="soft">{escape(versions)}</p><p class="soft">{escape(summary.get("checked", ""))}</p>'
@@ -226,10 +224,9 @@ def _compared(summary: Mapping[str, Any]) -> str:
 
 def _repeat(summary: Mapping[str, Any], citations: Sequence[str]) -> str:
     command = f"<pre><code>{escape(summary['command'])}</code></pre>" if summary["command"] else ""
-    version = escape(str(summary["versions"]["hpo_envs"]))
     suite = (
-        f"The hpo_envs developers. hpo_envs {version}: Gymnasium environments for hyperparameter optimisation, "
-        "architecture search and model selection in NLP. 2026."
+        f"The hpo_envs developers. hpo_envs {summary['versions']['hpo_envs']}: Gymnasium environments for "
+        "hyperparameter optimisation, architecture search and model selection in NLP. 2026."
     )
     cited = "".join(f"<li>{escape(c)}</li>" for c in (suite, *citations))
     return (

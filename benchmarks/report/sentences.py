@@ -22,7 +22,7 @@ FIXED_ORDERS = ("zero-shot", "portfolio", "ridge")
 
 
 def measure(track: Mapping[str, Any]) -> str:
-    """Return the name of the score that ranks a track."""
+    """Return the description of the score that ranks a track."""
     text = (RAW if track.get("raw") else SCORES)[track["score"]]
     several = track.get("raw") and track.get("objectives", 1) > 1
     return text.replace("reward", "sum of the objectives' rewards") if several else text
@@ -69,19 +69,15 @@ def _seeds(track: Mapping[str, Any]) -> str:
 
 def verdict(track: Mapping[str, Any]) -> list[str]:
     """Return sentences on a track's results: best agents, score, caveats; only one if the task is degenerate."""
-    leader = track["ranking"][0]
-    base = next((r for r in track["ranking"] if r["agent"] == "random" and r is not leader), None)
-    level = f"{measure(track).capitalize()} (lower is better): {score(leader)}"
-    level += "." if base is None else f"; random search {score(base)}."
     if track.get("flat"):
         return ["Degenerate task: the best configuration is the median, so regret is undefined and in no average."]
+    leader, *others = track["ranking"]
+    base = next((f"; random search {score(r)}" for r in others if r["agent"] == "random"), "")
+    level = f"{measure(track).capitalize()} (lower is better): {score(leader)}{base}."
     if len(track["ranking"]) == 1:
         return [f"Only {leader['agent']} ran.", level]
-    others = (_few_tasks, _random, _same_as_random, _overlap, _transfer, _excluded)
-    return [*_best(track), level, *(text for part in others for text in part(track))]
-
-
-TESTED = f"(Holm, alpha = {intervals.ALPHA:g})"
+    parts = (_few_tasks, _random, _same_as_random, _overlap, _transfer, _excluded)
+    return [*_best(track), level, *(text for part in parts for text in part(track))]
 
 
 def _best(track: Mapping[str, Any]) -> list[str]:
@@ -96,10 +92,10 @@ def _best(track: Mapping[str, Any]) -> list[str]:
         tied = _placed(track, [first, *(a for a in tied if a != first)], 0)
         if len(tied) == 1:
             return [f"On {where}, {first} has the lowest mean."]
-        return [f"On {where}, {listed(tied)} are not significantly different {TESTED}."]
+        return [f"On {where}, {listed(tied)} are not significantly different (Holm, alpha = {intervals.ALPHA:g})."]
     p = against(track, first, second)
     assert p is not None  # two agents have a pair
-    here, there = (f"{_lead(p[w]['difference'])}" for w in ("here", "there"))
+    here, there = (_lead(p[w]["difference"]) for w in ("here", "there"))
     better = f"{first} is significantly better than {'every other agent' if len(track['ranking']) > 2 else second}"
     if track["best"]["there"] == first:
         return [f"{better} on {where} and across tasks (lead over {second} {there})."]
@@ -165,10 +161,8 @@ def _overlap(track: Mapping[str, Any]) -> list[str]:
 
 def _transfer(track: Mapping[str, Any]) -> list[str]:
     """Sentence on the source tasks of the agents, if the track has any."""
-    found = re.search(r"transfer=(\w+)", track["environments"][0])
-    return (
-        [f"Source tasks of all agents: {found[1]} tables of other languages, listed in the headers."] if found else []
-    )
+    found = re.findall(r"transfer=(\w+)", track["environments"][0])
+    return [f"Source tasks of all agents: {name} tables of other languages, listed in the headers." for name in found]
 
 
 def _excluded(track: Mapping[str, Any]) -> list[str]:
@@ -185,10 +179,10 @@ def _lead(difference: Sequence[float | None]) -> str:
 
 
 def listed(names: Sequence[str], most: int = 8) -> str:
-    """Join names into an English list; of more than `most`, the last ones become "N more"."""
+    """Join names into an English list, empty without names; of more than `most`, the last ones become "N more"."""
     if len(names) > most:
         names = [*names[: most - 2], f"{len(names) - most + 2} more"]
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
 def answered(table: Mapping[str, Any]) -> str:
@@ -199,7 +193,6 @@ def answered(table: Mapping[str, Any]) -> str:
 def kinds(summary: Mapping[str, Any]) -> str:
     """Return the kinds of a summary's tables as text."""
     found = {t["kind"] for e in summary["environments"] for t in e["tables"]}
-    names = {"measured": "measured tables", "surrogate": "surrogates"}
-    if len(found) == 1:
-        return names[found.pop()]
-    return "measured tables, and on surrogates or synthetic arms where marked below"
+    if len(found) > 1:
+        return "measured tables, and on surrogates or synthetic arms where marked below"
+    return "measured tables" if "measured" in found else "surrogates"

@@ -16,12 +16,13 @@ def table(
     css: str = "sort",
     packed: dict[str, str] | None = None,
 ) -> str:
-    """Return a scrollable HTML table with the classes `css`; columns are (class, name), cells `<td>` or `<th>`.
+    """Return a scrollable HTML table with the id `key` and the classes `css`.
 
-    If `packed` is given, the rows are only stored there by `key`, and the page's script inserts them.
+    Columns are (class, name), cells HTML (`<td>` or `<th>`). If `packed` is given, the rows are only stored there by
+    `key`, and the page's script inserts them.
     """
     heads = "".join(
-        f'<th scope="col" class="{css}"><button type="button">{escape(name)}</button></th>' for css, name in columns
+        f'<th scope="col" class="{kind}"><button type="button">{escape(name)}</button></th>' for kind, name in columns
     )
     body = "".join(f"<tr>{''.join(row)}</tr>" for row in rows)
     if packed is not None:
@@ -75,10 +76,10 @@ def _ranking(t: Mapping[str, Any], key: str) -> str:
         row += [text(_tested(r["here"], here)), *([text(_tested(r["there"], there))] if several else [])]
         row += [num(gain[0] if gain else None, numbers.interval(gain) if gain else "")] if fixed else []
         rows.append(row + ([num(r.get("seconds"), milliseconds(r.get("seconds")))] if timed else []))
-    columns = [("n", "#"), ("", "agent"), ("n", f"mean {_score(t)}"), ("n", f"final {_score(t)}"), ("n", "solved")]
+    score = "raw score" if t.get("raw") else "regret"
+    columns = [("n", "#"), ("", "agent"), ("n", f"mean {score}"), ("n", f"final {score}"), ("n", "solved")]
     columns += [("n", "difference to the leader"), ("", "on these tasks"), *([("", "across tasks")] if several else [])]
-    columns += [("n", "adaptation gain")] if fixed else []
-    columns += [("n", "ms per suggestion")] if timed else []
+    columns += [("n", "adaptation gain")] * (fixed is not None) + [("n", "ms per suggestion")] * timed
     caption = f"{t['name']}: ranked by {sentences.measure(t)}; lower is better"
     caption += f"; adaptation gain: that of {fixed}, the best fixed order, minus the agent's" if fixed else ""
     return table(key, caption, columns, rows) + download(key, "Ranking")
@@ -91,12 +92,8 @@ def _tested(verdict: str, test: Mapping[str, Any]) -> str:
 
 
 def milliseconds(seconds: float | None) -> str:
-    """Return seconds as text in milliseconds: two digits, or whole ones from 100 ms on; empty for None."""
+    """Return seconds as text in milliseconds: two significant digits, or whole from 100 ms on; empty for None."""
     return "" if seconds is None else f"{1000 * seconds:.2g}" if seconds < 0.1 else f"{1000 * seconds:,.0f}"
-
-
-def _score(t: Mapping[str, Any]) -> str:
-    return "raw score" if t.get("raw") else "regret"
 
 
 def _heat(t: Mapping[str, Any], key: str) -> str:

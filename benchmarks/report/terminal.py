@@ -1,4 +1,4 @@
-"""Results as text in the terminal: ranking, verdict and legend of a track; selections of arms; aligned columns."""
+"""Results as text for the terminal: ranking, verdict and legend of a track; selections of arms; aligned columns."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,13 +13,10 @@ SCALE = {
 
 LEGEND = """\
 {name}: {score} [95 % interval over seeds]; {scale}
-on these tasks: best, tied for best, worse, or inconclusive, with the tasks fixed and only the seeds random"""
+on these tasks: best, tied for best, worse, or inconclusive, with the tasks fixed and only the seeds random
+{across}final regret: at the end; solved: runs that end with the best known configuration"""
 
-ACROSS = """
-across tasks: the same for random tasks, with the 95 % interval of the mean"""
-
-ENDS = """
-final regret: at the end; solved: runs that end with the best known configuration"""
+ACROSS = "across tasks: the same for random tasks, with the 95 % interval of the mean\n"
 
 SELECTIONS = """\
 wrong: runs that recommend another arm than the best one, by budget [95 % interval]; until sure: mean evaluations of
@@ -44,12 +41,12 @@ def of_track(track: Mapping[str, Any]) -> str:
     columns["solved"] = [numbers.share(r["solved"]) for r in ranking]
     rows = [list(columns), *map(list, zip(*columns.values(), strict=True))]
     title = f"{track['name']}: {sentences.runs(track)}"
-    legend = LEGEND.format(name=name, scale=SCALE[raw], score=sentences.measure(track)) + ACROSS * across + ENDS
+    legend = LEGEND.format(name=name, scale=SCALE[raw], score=sentences.measure(track), across=ACROSS * across)
     return "\n\n".join([f"{title}\n{aligned(rows)}", " ".join(sentences.verdict(track)), legend])
 
 
 def of_selections(records: Sequence[Mapping[str, Any]]) -> list[list[str]]:
-    """Return a header and a row per agent, by largest budget (descending), then wrong selections and evaluations."""
+    """Return rows of text: a header, and one per agent, by largest budget (descending), then by wrong selections."""
     budgets = sorted({r["budget"] for r in records})
     by_agent: dict[str, dict[float, Mapping[str, Any]]] = {}
     for r in records:
@@ -57,7 +54,8 @@ def of_selections(records: Sequence[Mapping[str, Any]]) -> list[list[str]]:
     last = {a: of[max(of)] for a, of in by_agent.items()}
     order = sorted(by_agent, key=lambda a: (-last[a]["budget"], last[a]["wrong"][0], last[a]["evaluations"]))
     head = ["agent", *(f"wrong with {b:g}" for b in budgets), "until sure"]
-    return [head, *([a, *(_wrong(by_agent[a].get(b)) for b in budgets), _sure(last[a])] for a in order)]
+    sure = {a: f"{r['evaluations']:.0f} ({r['sure']:.0%})" if r["sure"] else "-" for a, r in last.items()}
+    return [head, *([a, *(_wrong(by_agent[a].get(b)) for b in budgets), sure[a]] for a in order)]
 
 
 def _wrong(record: Mapping[str, Any] | None) -> str:
@@ -65,10 +63,6 @@ def _wrong(record: Mapping[str, Any] | None) -> str:
         return "-"
     share, low, high = (100 * v for v in record["wrong"])
     return f"{share:.3g} % [{low:.2g}, {high:.2g}]"
-
-
-def _sure(record: Mapping[str, Any]) -> str:
-    return f"{record['evaluations']:.0f} ({record['sure']:.0%})" if record["sure"] else "-"
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.core.params import Params, kind_of
+from hpo_envs.families import registry
 from hpo_envs.tables import draws
 
 
@@ -25,12 +26,12 @@ def seeds_of(env_id: str, seed: int) -> tuple[int, int]:
 
 
 _ACTIONS: dict[str, tuple[str | None, bool]] = {}
-"""(kind of action, whether a step calls a function) of the ids requested so far. Arguments do not change
-these, except for ids of users' functions."""
+"""Kind of action, and whether a step calls a function, of each id requested so far; no argument changes them."""
 
 
 def _actions(env_id: str, env_kwargs: Mapping[str, Any]) -> tuple[str | None, bool]:
     if env_id not in _ACTIONS:
+        registry.require_spec("env_id", env_id)
         env: Any = gym.make(env_id, disable_env_checker=True, **env_kwargs)
         _ACTIONS[env_id] = kind_of(env), env.unwrapped.params.live
         env.close()
@@ -38,23 +39,23 @@ def _actions(env_id: str, env_kwargs: Mapping[str, Any]) -> tuple[str | None, bo
 
 
 def kind_of_action(env_id: str, env_kwargs: Mapping[str, Any]) -> str | None:
-    """Return the kind of the actions of a registered id, see `hpo_envs.core.params.ActionKind`."""
+    """Return the kind of an id's actions, see `hpo_envs.core.params.ActionKind`; a `ValueError` if it is unknown."""
     return _actions(env_id, env_kwargs)[0]
 
 
 def is_live(env_id: str, env_kwargs: Mapping[str, Any]) -> bool:
-    """Return whether a step on an id calls a function instead of looking results up."""
+    """Return whether a step on an id calls a function instead of looking results up; `ValueError` if it is unknown."""
     return _actions(env_id, env_kwargs)[1]
 
 
 def has_rows(env_id: str, env_kwargs: Mapping[str, Any]) -> bool:
     """Return whether an id's actions are rows (alone or with a fidelity) or arms of its table; False for functions."""
     kind, live = _actions(env_id, env_kwargs)
-    return kind in ("rows", "fidelity", "arms") and not live  # a function's candidates are in no telling order
+    return kind in ("rows", "fidelity", "arms") and not live  # the order of a function's candidates reveals nothing
 
 
 def arguments(env_id: str, env_kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of an environment in comparisons: the given ones, and `shuffle=True` for rows or arms.
+    """Return the arguments of an environment in a comparison: the given ones, after `shuffle=True` for rows or arms.
 
     Raises:
         ValueError: `shuffle` or `subsample` is given, but actions are neither rows nor arms of a table.
@@ -100,7 +101,7 @@ class Episodes:
         return [self.in_table(i, action) for i, action in zip(which, actions, strict=True)]
 
     def in_table(self, i: int, action: Any) -> Any:
-        """Return an action of episode `i` with the table's row for the episode's; unchanged if these are equal."""
+        """Return an action of episode `i` with the table's row instead of the episode's; unchanged if all are equal."""
         if self.rows is None:
             return action
         if self.params.kind != "fidelity":

@@ -15,25 +15,16 @@ from typing import Any, Self
 
 from hpo_envs.benchmarks.runs.limits import WorkerLost as WorkerLost
 
-LOSSES = 2
-"""Default number of retries of a call whose worker died."""
-
-FLYING = 1000
-"""Default limit of pending calls on a user's pool; calls beyond it wait in a queue and can still be dropped."""
-
 
 @dataclass(eq=False)
-class Call:
-    """A function and its argument; the argument's `foreign`, if any, names code from outside this package."""
-
+class _Call:
     function: Callable[[Any], Any]
     argument: Any
     losses: int = 0  # number of workers that died during the call
 
     @property
     def foreign(self) -> str | None:
-        """Name of the code from outside this package that the call runs in its worker's process; None if none."""
-        return getattr(self.argument, "foreign", None)
+        return getattr(self.argument, "foreign", None)  # code that its worker runs, see `Processes.submit`
 
 
 class Calls:
@@ -42,14 +33,14 @@ class Calls:
     workers: int = 1  # largest number of concurrent calls
 
     def __init__(self) -> None:
-        self._calls: collections.deque[Call] = collections.deque()  # that have not begun
+        self._calls: collections.deque[_Call] = collections.deque()  # that have not begun
 
     def submit(self, function: Callable[[Any], Any], argument: Any) -> None:
         """Submit the call `function(argument)`."""
-        self._calls.append(Call(function, argument))
+        self._calls.append(_Call(function, argument))
 
     def next(self) -> Any:
-        """Execute the earliest submitted call; return its result, or raise its exception."""
+        """Execute the earliest call that is left; return its result, or raise its exception."""
         call = self._calls.popleft()
         return call.function(call.argument)
 
@@ -61,7 +52,7 @@ class Calls:
         return dropped
 
     def map(self, function: Callable[[Any], Any], arguments: Sequence[Any]) -> Iterator[tuple[int, Any]]:
-        """Run a call for each argument; yield (index, result) in the order of completion."""
+        """Run a call for each argument; yield (index of the argument, result) in the order of completion."""
         for i, argument in enumerate(arguments):
             self.submit(functools.partial(_numbered, i, function), argument)
         for _ in arguments:
@@ -84,23 +75,24 @@ class PooledCalls(Calls):
     dies, as pools of processes do, is replaced if there is a factory.
 
     Args:
-        pool: An executor, which is not closed, or a factory of executors, which are.
-        workers: Largest number of calls submitted to it at once, an int >= 1.
+        pool: An executor, which is not closed, or a factory of executors, which are closed.
+        workers: Largest number of calls submitted to the pool at once, an int >= 1; further ones wait, and can still be
+            dropped.
         losses: Number of retries of a call whose worker died.
 
     Raises:
-        ValueError: `pool` is neither.
+        ValueError: `pool` is neither an executor nor a factory.
     """
 
-    def __init__(self, pool: Any, workers: int = FLYING, losses: int = LOSSES) -> None:
+    def __init__(self, pool: Any, workers: int = 1000, losses: int = 2) -> None:
         super().__init__()
         self._factory = None if hasattr(pool, "submit") else pool
         if self._factory is not None and not callable(pool):
             raise ValueError(f"executor must be a concurrent.futures.Executor or a factory of one, got {pool!r}")
         self._made: Any = pool if self._factory is None else None
         self.workers, self._losses = workers, losses
-        self._flying: dict[concurrent.futures.Future[Any], Call] = {}
-        self._suspects: collections.deque[Call] = collections.deque()
+        self._flying: dict[concurrent.futures.Future[Any], _Call] = {}
+        self._suspects: collections.deque[_Call] = collections.deque()
 
     def next(self) -> Any:
         """Return the result of a finished call, or raise its exception.
@@ -119,13 +111,13 @@ class PooledCalls(Calls):
             except Exception as error:  # what the call raises is a value: everything else is a lost worker
                 self._lose(call, error)
                 continue
-            with contextlib.suppress(RuntimeError):  # a pool that is broken now is said when it is waited for
+            with contextlib.suppress(RuntimeError):  # a pool that is broken now is reported by the next call
                 self._hand(call)
             if not ok:
                 raise value
             return value
 
-    def _hand(self, last: Call | None = None) -> None:
+    def _hand(self, last: _Call | None = None) -> None:
         """Submit pending calls to the pool: those whose worker died one at a time, others up to the limit.
 
         A call that runs the same outside code as the last call comes first, because its worker is free.
@@ -148,16 +140,17 @@ class PooledCalls(Calls):
             (self._suspects or self._calls).remove(call)
             self._flying[future] = call
 
-    def _lose(self, call: Call, error: Exception) -> None:
+    def _lose(self, call: _Call, error: Exception) -> None:
         """Requeue a call whose worker died; raise `WorkerLost` after too many losses, or beyond its time limit."""
         if isinstance(error, concurrent.futures.BrokenExecutor):
             self._replace(error)
         call.losses += 1
-        said = str(error) if isinstance(error, WorkerLost) else ""
-        if not said and not isinstance(error, (concurrent.futures.BrokenExecutor, ChildProcessError)):
-            said = f"the executor lost {call.argument!s:.200} each time, last by {error!r:.200}"
-        if isinstance(error, WorkerLost) or call.losses > self._losses:
-            raise WorkerLost(call.argument, said) from error
+        if isinstance(error, WorkerLost):
+            raise WorkerLost(call.argument, str(error)) from error
+        if call.losses > self._losses:
+            died = isinstance(error, (concurrent.futures.BrokenExecutor, ChildProcessError))
+            text = "" if died else f"the executor lost {call.argument!s:.200} each time, last by {error!r:.200}"
+            raise WorkerLost(call.argument, text) from error
         self._suspects.append(call)
 
     def _replace(self, error: Exception) -> None:

@@ -17,11 +17,11 @@ FIRST, LAST = ("env", "agent", "seed", "step"), ("reward", "cost", "incumbent", 
 
 
 class Runs(list[Run]):
-    """A list of the runs of one or several calls of `run`: `run(...) + run(...)`.
+    """List of the runs of one or several calls of `run`: `run(...) + run(...)`.
 
     Args:
         runs: The runs.
-        tables: sha256 -> table, for tables that cannot be loaded by name.
+        tables: sha256 -> table, for tables that cannot be loaded by name; the attribute also has those loaded since.
     """
 
     def __init__(self, runs: Iterable[Run] = (), tables: Mapping[str, Table] | None = None) -> None:
@@ -35,7 +35,7 @@ class Runs(list[Run]):
         values, `level` if there are several, and `key` or `action` without hyperparameters; `reward` (higher is
         better), `cost`, `incumbent` (the best reward so far) and `regret`, NaN if it is not known. With several
         objectives there are columns `reward_NAME` and no incumbent. `frame.attrs` has `configuration`, the names of the
-        hyperparameters, `objectives` and `cost_unit`.
+        hyperparameters, and, if there are runs, `objectives` and `cost_unit` of the first.
 
         Args:
             configurations: Whether to include columns of the configuration.
@@ -53,7 +53,7 @@ class Runs(list[Run]):
         return frame
 
     def best(self) -> Any:
-        """Return the frame's row with the highest reward (or sum of rewards) as a pandas Series without NaN entries.
+        """Return the row of `to_frame` with the highest reward, or sum of rewards: a pandas Series without NaN entries.
 
         Raises:
             ValueError: There are no runs, or runs on several environments, whose rewards cannot be compared.

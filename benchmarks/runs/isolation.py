@@ -1,4 +1,4 @@
-"""Isolated agents: a process that gets only the `Problem`; its environment variables, limits, messages and end.
+"""Isolated agents: a process that receives only the `Problem`; its environment variables, limits, messages and end.
 
 This prevents accidents and shortcuts; it is not a sandbox. `docs/trust.md` lists what agents can still do.
 """
@@ -41,7 +41,7 @@ KEPT = (
     *("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH"),
     *("PYTHONHASHSEED", "OPENBLAS_CORETYPE", "NPY_DISABLE_CPU_FEATURES"),
 )
-"""Environment variables that the process gets: those that locate libraries, and those that numbers depend on."""
+"""Environment variables that the process inherits: for finding programs and libraries, language, and numbers."""
 
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 
@@ -130,7 +130,7 @@ class IsolatedProcess(contextlib.AbstractContextManager["IsolatedProcess"]):
         return pool
 
     def call(self, do: str, **message: Any) -> Any:
-        """Send a message and return the answer; any error ends the process. A failing agent raises an `AgentError`."""
+        """Send a message and return the answer; any error ends the process. An agent that fails raises `AgentError`."""
         try:
             self._calls += 1
             self._send(wire.encode({"do": do, "number": self._calls, **message}))
@@ -149,20 +149,23 @@ class IsolatedProcess(contextlib.AbstractContextManager["IsolatedProcess"]):
     def versions(self) -> dict[str, str]:
         """Return the process's versions of Python, NumPy and the agent's package, or raise an `AgentError`."""
         answer = self.call("versions", agent=self.agent)
-        if not isinstance(answer, dict) or not all(isinstance(v, str) for v in answer.values()):
+        valid = isinstance(answer, dict) and all(isinstance(v, str) for v in answer.values())
+        self.require(valid, f"versions of {self.agent} must be strings", answer)
+        return dict(answer)
+
+    def require(self, valid: bool, rule: str, answer: Any) -> None:
+        """If an answer is not valid, end the process and raise an `AgentError` with the rule and the answer."""
+        if not valid:
             self.close()
-            raise AgentError(f"versions of {self.agent} must be strings, got {str(answer)[:80]!r}")
-        return answer
+            raise AgentError(f"{rule}, got {str(answer)[:80]!r}")
 
     def close(self) -> None:
         """Kill the process and its process group, and delete its folder; do nothing if it is already closed."""
         if not self._open:
             return
         self._open = False
-        try:
+        with contextlib.suppress(ProcessLookupError, PermissionError):  # has ended, for which macOS denies permission
             os.killpg(self._process.pid, signal.SIGKILL)
-        except (ProcessLookupError, PermissionError):
-            pass  # it has ended; macOS does not permit to end what has
         self._process.kill()  # where it has left its group
         with self._process:
             pass  # closes the pipes and waits
@@ -222,7 +225,7 @@ class IsolatedProcess(contextlib.AbstractContextManager["IsolatedProcess"]):
 
 @functools.cache
 def supports_of(agent: str, python: str | None = None) -> tuple[str, ...]:
-    """Return `Agent.supports` of an isolated agent; empty if its process fails, an error that its runs report."""
+    """Return `Agent.supports` of an isolated agent; empty if its process fails, as its runs will report the error."""
     try:
         with IsolatedProcess(agent, python) as process, limits.deadline(SUPPORTS_SECONDS):
             return tuple(map(str, process.call("supports", agent=agent)))
@@ -231,8 +234,6 @@ def supports_of(agent: str, python: str | None = None) -> tuple[str, ...]:
 
 
 class _RemotePool(AgentPool):
-    """Agents in a separate process, with the interface of `AgentPool`."""
-
     def __init__(self, host: IsolatedProcess, size: int) -> None:
         self._host, self._size = host, size
 
@@ -255,18 +256,15 @@ class _RemotePool(AgentPool):
 
     def trained_on(self) -> Sequence[Iterable[str]]:
         answers = self._several("trained_on", self._size)
-        if not all(isinstance(a, list) and all(isinstance(name, str) for name in a) for a in answers):
-            self._host.close()
-            raise AgentError(f"trained_on of {self._host.agent} must be lists of names, got {str(answers)[:80]!r}")
+        valid = all(isinstance(a, list) and all(isinstance(name, str) for name in a) for a in answers)
+        self._host.require(valid, f"trained_on of {self._host.agent} must be lists of names", answers)
         return answers
 
     def _several(self, do: str, count: int, **message: Any) -> list[Any]:
         answer = self._host.call(do, **message)
-        if not isinstance(answer, list) or len(answer) != count:
-            self._host.close()
-            who = self._host.agent
-            raise AgentError(f"answer of {who} to {do} must be a list of length {count}, got {str(answer)[:80]!r}")
-        return answer
+        rule = f"answer of {self._host.agent} to {do} must be a list of length {count}"
+        self._host.require(isinstance(answer, list) and len(answer) == count, rule, answer)
+        return list(answer)
 
 
 def _environment(agent: str, folder: str, elsewhere: bool) -> dict[str, str]:

@@ -1,9 +1,8 @@
 """Journal: a file to which records are appended one by one; checksums, damage and its repair.
 
-Each line is a record as JSON, after the first 16 characters of a sha256 that covers this record and all before it. A
-line is in the file before `append` returns, and on the disk unless the caller allows it to wait for the next one. An
-incomplete last line, as after a kill, is ignored; any other mismatch, also an empty file, is damage and raises an
-error.
+Each line is a record as JSON, after the first 16 digits of a sha256 of all records up to this one. When `append`
+returns, the line is in the file, and with `sync` also on the disk. An incomplete last line, as after a kill, is
+ignored; any other mismatch raises an error, and so does a file without a complete line.
 """
 
 import hashlib
@@ -20,7 +19,7 @@ CHECKSUM_LENGTH = 16
 
 
 class DamagedError(ValueError):
-    """A line of a journal is no record or does not match its checksum; `whole` is the number of lines before it."""
+    """A line of a journal is not a record, or does not match its checksum; `whole` is the number of lines before it."""
 
     def __init__(self, message: str, whole: int) -> None:
         super().__init__(message)
@@ -51,22 +50,27 @@ def salvage(path: Path) -> tuple[int, Path] | None:
 
 
 class Journal:
-    """Records of a file, in the order in which they were added.
+    """A file of records; those that it already has are read at once.
+
+    Any number of processes may read. Several may write if each locks the folder and calls `follow` before `append`.
 
     Args:
-        path: The file, created with the first record. Its folder must exist. One process writes, or several in
-            turn, each of which calls `follow` before; any may read.
+        path: The file; the first `append` creates it, in a folder that must exist.
+
+    Attributes:
+        path: The file.
+        records: All records read or appended so far, in the order of the file.
 
     Raises:
-        ValueError: The file is damaged, or not a journal.
+        DamagedError: A line is not a record or does not match its checksum.
+        ValueError: The file has no complete line, is no regular file, or is larger than `checks.BYTES`.
         OSError: Reading fails.
     """
 
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
-        self._chain = hashlib.sha256()
         self.records: list[dict[str, Any]] = []
-        """All records, in order."""
+        self._chain = hashlib.sha256()
         self._size = 0
         self._last = self._rest = b""
         if self.path.exists():
@@ -75,18 +79,17 @@ class Journal:
     def append(
         self, record: Mapping[str, Any], sync: bool = True, check: Callable[[dict[str, Any]], object] = bool
     ) -> None:
-        """Add a record; once this returns, the record survives the end of the process.
+        """Add a record to the file and to `records`; it then survives the end of the process.
 
         Args:
-            record: Plain data; floats are preserved exactly.
+            record: JSON data; floats are preserved exactly.
             sync: Whether to wait for the disk, so that the record survives a power failure, too.
-            check: Function that is called with the record in the form in which it will be read; if it raises, nothing
-                is written.
+            check: Function that is called with the record as it will be read; if it raises, nothing is written.
 
         Raises:
-            TypeError: The record is not plain data.
+            TypeError: The record is not JSON data.
             ValueError: Another process has changed the file.
-            OSError: Writing to the disk fails; the record was not added.
+            OSError: Writing fails; the record was not added.
         """
         text = json.dumps(dict(record), sort_keys=True).encode()
         plain = json.loads(text)
@@ -94,7 +97,7 @@ class Journal:
         chain = self._chain.copy()
         chain.update(text)
         line = chain.hexdigest()[:CHECKSUM_LENGTH].encode() + b" " + text + b"\n"
-        if not self.records:  # whole or not at all: a journal without a record was emptied
+        if not self.records:  # atomically, as a file without a complete line is invalid
             atomic.write(self.path, line)
         else:
             self._extend(line, sync)
@@ -102,12 +105,9 @@ class Journal:
         self.records.append(plain)
 
     def follow(self) -> list[dict[str, Any]]:
-        """Read new records of other processes into `records` and return them; empty if there are none.
+        """Add the records that other processes have appended to `records`, and return them; empty if there are none.
 
-        Each process must lock the folder while it reads or appends.
-
-        Raises:
-            DamagedError: A new line is no record or does not match its checksum.
+        Each process must lock the folder while it reads or appends; errors are those of `Journal`.
         """
         before = len(self.records)
         if self.path.exists():
@@ -139,20 +139,19 @@ class Journal:
 
     def _read(self, data: bytes) -> None:
         *lines, self._rest = data.split(b"\n")
-        for number, line in enumerate(lines, len(self.records) + 1):
-            chain = self._chain.copy()
-            chain.update(line[CHECKSUM_LENGTH + 1 :])
-            if line[: CHECKSUM_LENGTH + 1] != chain.hexdigest()[:CHECKSUM_LENGTH].encode() + b" ":
-                raise DamagedError(
-                    f"{self.path}, line {number}: must match its checksum, got a changed or damaged line", number - 1
-                )
+        for line in lines:
+            whole, text, chain = len(self.records), line[CHECKSUM_LENGTH + 1 :], self._chain.copy()
+            where = f"{self.path}, line {whole + 1}"
+            chain.update(text)
+            if line != chain.hexdigest()[:CHECKSUM_LENGTH].encode() + b" " + text:
+                raise DamagedError(f"{where}: must match its checksum, got a changed or damaged line", whole)
             try:
-                record = json.loads(line[CHECKSUM_LENGTH + 1 :])
+                record = json.loads(text)
             except (ValueError, RecursionError):
                 record = None
             if not isinstance(record, dict):
-                text = shown(line[CHECKSUM_LENGTH + 1 :].decode(errors="replace"))
-                raise DamagedError(f"{self.path}, line {number}: must be an object of JSON, got {text}", number - 1)
+                got = shown(text.decode(errors="replace"))
+                raise DamagedError(f"{where}: must be an object of JSON, got {got}", whole)
             self.records.append(record)
             self._chain, self._size, self._last = chain, self._size + len(line) + 1, line + b"\n"
         if not self.records:

@@ -54,7 +54,7 @@ def watch(tell: Callable[[tuple[float, str] | None], object]) -> None:
 def deadline(
     seconds: float, text: str = "a run must end within {:g} s (--run-seconds), this one did not"
 ) -> Iterator[None]:
-    """Raise `RunTimeout` in the enclosed code after `seconds`, and again every second until it ends.
+    """Context that raises `RunTimeout` in the enclosed code after `seconds`, and again every second until it ends.
 
     In the main thread on POSIX a signal does this, which interrupts sleeping code; elsewhere the interpreter does it
     between two bytecodes. Neither stops a loop in compiled code, but a worker is killed. `text` is the message of the
@@ -68,7 +68,7 @@ def deadline(
         with _alarm(seconds) if main else _thread(seconds):
             yield
     except RunTimeout as timeout:
-        timeout.args = (text,)  # another thread can raise no more than a class
+        timeout.args = (text,)  # another thread can only raise the class
         raise
     finally:
         _tell(None)
@@ -109,7 +109,7 @@ def _thread(seconds: float) -> Iterator[None]:
 
 @contextlib.contextmanager
 def interrupts() -> Iterator[None]:
-    """Pass Ctrl-C through; a `KeyboardInterrupt` raised by the enclosed code itself becomes a `RuntimeError`."""
+    """Context that turns a `KeyboardInterrupt` raised by the enclosed code itself into a `RuntimeError`, not Ctrl-C."""
     before = signal.getsignal(signal.SIGINT)
     ours = threading.current_thread() is threading.main_thread() and callable(before)
     pressed = False
@@ -134,9 +134,9 @@ def interrupts() -> Iterator[None]:
 
 @contextlib.contextmanager
 def memory(share: float = SHARE) -> Iterator[None]:
-    """Limit the enclosed code to a share of the free memory; exceeding it raises a `MemoryError`.
+    """Context that limits the enclosed code to a share of the free memory; exceeding it raises a `MemoryError`.
 
-    On Linux, in the main thread; elsewhere nothing is limited.
+    Only on Linux and in the main thread; elsewhere nothing is limited.
     """
     free = available()
     if free is None or threading.current_thread() is not threading.main_thread():
@@ -176,6 +176,5 @@ def one_blas_thread() -> contextlib.AbstractContextManager[Any]:
 
 
 @functools.lru_cache(maxsize=1)
-def _libraries(modules: int) -> ThreadpoolController:
-    """Loaded thread-pool libraries, cached by the number of modules."""
+def _libraries(modules: int) -> ThreadpoolController:  # finding them takes long; modules: those loaded so far
     return ThreadpoolController()

@@ -1,4 +1,4 @@
-"""`run` steps k agents on one batched environment, checks actions, withholds held-out metrics, stops at targets."""
+"""`run`: the loop between agents and one batched environment; checks of actions, withheld metrics, targets of runs."""
 
 from __future__ import annotations
 
@@ -27,15 +27,14 @@ from hpo_envs.benchmarks.runs.pool import AgentPool
 from hpo_envs.benchmarks.runs.record import EpisodeLog, copied, header_of_id, records
 from hpo_envs.core.params import Checker, checker, is_integer, recommendation
 from hpo_envs.families import registry
-from hpo_envs.families.registry import SPECS
 from hpo_envs.tables.catalogue import overlap
-from hpo_envs.tables.checks import nearest, shown
+from hpo_envs.tables.checks import shown
 
 if TYPE_CHECKING:
     from hpo_envs.benchmarks.runs.isolation import IsolatedProcess
 
 Target = Callable[[Any, float], bool]
-"""`target(action, reward) -> bool`: whether a run has reached its target; rows are the table's. Agents never see it."""
+"""`target(action, reward) -> bool`: whether a run has reached its target; `action` has the row of the table."""
 
 TOGETHER = 16
 """Largest number of seeds per call of an executor."""
@@ -44,11 +43,7 @@ _STRIPPED = ("held_out", "row", "action_mask", "status_code")
 
 
 def problem_of(env: Any, transfer: str | None = None) -> Problem:
-    """Return the problem that agents get on an environment.
-
-    Args:
-        env: The environment, scalar or vectorized.
-        transfer: See `run`.
+    """Return the problem that agents get on an environment, scalar or vectorized; `transfer` is that of `run`.
 
     Raises:
         ValueError: The environment has no such source tasks.
@@ -84,12 +79,12 @@ def run(
     Args:
         agent: Registered name, `module:factory`, or a factory `(problem, seed, **hyperparameters) -> Agent`.
         env_id: Registered id.
-        seeds: Distinct ints >= 0, at least one. A hash of the id and a seed gives the seeds of agent and environment.
+        seeds: Distinct ints >= 0 and < 2**63, at least one. The agent and the environment get hashes of id and seed.
         budget: Budget of a run, which replaces the id's default budget and has its unit.
         target: Function of an evaluation's action (with the table's row) and reward; a run stops once it returns True.
         env_kwargs: Arguments of the environment (`table=`, `objective=`, ...). If actions are configurations or arms,
             they are shuffled in each episode unless `shuffle=False` is given.
-        progress: True shows a bar; or a function, called with the number of evaluations since the last call.
+        progress: Whether to show a bar; or a function, called with the number of evaluations since its last call.
         isolate: Whether the agents run in a separate process, which has the problem and nothing else; or the
             interpreter of another environment; or an `IsolatedProcess` of this agent, which is reused.
         transfer: Meta-training tasks of all agents: tables of the id's family that share no language with it
@@ -102,12 +97,11 @@ def run(
         One run per seed, in the order of `seeds`.
 
     Raises:
-        ValueError: The id or agent is unknown, seeds are not distinct ints >= 0, another argument is invalid, or an
-            agent suggests or recommends an invalid action.
+        ValueError: The id or agent is unknown, another argument is invalid, or an agent suggests or recommends an
+            invalid action.
         AgentError: An isolated agent failed.
     """
-    if registry.find(env_id) is None:
-        raise ValueError(f"env_id must be a registered id (hpo-envs list), got {env_id!r}{nearest(env_id, [*SPECS])}")
+    registry.require_spec("env_id", env_id)
     seeds = _check_seeds(seeds)
     given: Any = {"target": target, "env_kwargs": env_kwargs, "isolate": isolate}
     given |= {"transfer": transfer, "budget": budget}
@@ -121,11 +115,10 @@ def run(
         # In a batch, ended episodes would continue calling the function.
         return Runs(run(agent, env_id, [s], progress=progress, **given, **hyperparameters)[0] for s in seeds)
     envs: Any = gym.make_vec(env_id, num_envs=len(seeds), autoreset_mode=AutoresetMode.NEXT_STEP, **kwargs)
-    name = agent if isinstance(agent, str) else getattr(agent, "__qualname__", repr(agent))
+    who = f"{agent if isinstance(agent, str) else getattr(agent, '__qualname__', repr(agent))} on {env_id}"
     with contextlib.ExitStack() as stack:
         stack.enter_context(one_blas_thread())
         start = envs.reset(seed=hashed)
-        info = start[1]
         episodes = Episodes.of(envs)
         problem = sealed(problem_of(envs, transfer))
         if isinstance(isolate, (bool, str)) and isolate:
@@ -138,11 +131,9 @@ def run(
             pool = AgentPool(agents.make_each(agent, problem, own, hyperparameters, episodes.rows))
         check = checker(envs.single_action_space)
         whole = episodes.params.budget * len(seeds) if episodes.params.budget_unit == "evaluations" else None
-        watch = stack.enter_context(_watch(progress, f"{name} on {env_id}", whole))
-        logs, steps = _loop(envs, episodes, pool, start, seeds, target, watch, check, f"{name} on {env_id}")
-        tables = info["table"], info["kind"], info["sha256"]
-        versions = isolate.versions() if isolate and isolate.elsewhere else None
-        how: Any = {"isolated": bool(isolate), "versions": versions}
+        watch = stack.enter_context(_watch(progress, who, whole))
+        logs, steps = _loop(envs, episodes, pool, start, seeds, target, watch, check, who)
+        how = {"isolated": bool(isolate), "versions": isolate.versions() if isolate and isolate.elsewhere else None}
         shared = header_of_id(episodes.params, env_id, kwargs, agent, hyperparameters, **how)
         if transfer:
             from hpo_envs.benchmarks.runs.transfer import sources_of
@@ -153,8 +144,7 @@ def run(
         headers, recommended = [], []
         scales = Scales(env_id, episodes.params, kwargs).headers(episodes.tables, episodes.shares)
         for i, (seed, answer, scale) in enumerate(zip(seeds, answers, scales, strict=True)):
-            header = copied(shared)
-            header |= {"table": str(tables[0][i]), "kind": str(tables[1][i]), "sha256": str(tables[2][i])}
+            header = copied(shared) | {key: str(start[1][key][i]) for key in ("table", "kind", "sha256")}
             header |= {"seed": seed, "reset_seed": hashed[i]}
             if random[i]:
                 header["random_search"] = True
@@ -165,7 +155,7 @@ def run(
             try:
                 recommended.append(recommendation(check, answer, envs.unwrapped.params.mutate is not None))
             except ValueError as error:
-                raise ValueError(f"recommendation of {name} on {env_id}, seed {seed}, {error}") from None
+                raise ValueError(f"recommendation of {who}, seed {seed}, {error}") from None
         runs = records(logs, seeds, episodes, recommended, headers, steps)
     envs.close()
     return Runs(runs, {t.provenance.sha256: t for t in episodes.params.tables})
@@ -225,11 +215,10 @@ def _loop(
     """
     observations, infos = start
     logs, several = [EpisodeLog() for _ in seeds], episodes.params.moves > 1
-    # A cell is told by its moves.
     uneven = several or episodes.params.kind == "arms"  # a step may be no evaluation, or several
     steps: list[tuple[float, float]] = []
     counted = 0
-    in_no_table = episodes.params.kind == "box" or (episodes.params.live and not several)
+    in_no_table = episodes.params.kind == "box" or (episodes.params.live and not several)  # a cell has its moves
     running, process = list(range(len(seeds))), os.getpid()
     # Episodes that ended keep being stepped with this harmless action; what they return is dropped.
     envs.single_action_space.seed(0)
@@ -267,7 +256,7 @@ def _loop(
                 logs[i].add(row, reward, info)
                 if in_no_table:
                     logs[i].configs.append(dict(info["config"]))
-                if target is not None and target(row, reward):  # asked of the last evaluation, too: it may be counting
+                if target is not None and target(row, reward):  # called on the last evaluation, too: it may count
                     ended[k] = True
         begun = time.perf_counter()
         done = pool.tell(running, asked, rewards, told)
@@ -275,8 +264,8 @@ def _loop(
         for i in running if uneven else ():
             logs[i].ends.append(len(logs[i].costs))
         if progress is not None:
-            progress(sum(len(log.costs) for log in logs) - counted)
-            counted = sum(len(log.costs) for log in logs)
+            before, counted = counted, sum(len(log.costs) for log in logs)
+            progress(counted - before)
         for i, stop in zip(running, done, strict=True):
             if not isinstance(stop, (bool, np.bool_)):
                 raise ValueError(f"done of {who}, seed {seeds[i]}, must be True or False, got {shown(stop)}")
@@ -301,10 +290,8 @@ def _listed(values: npt.NDArray[Any], chosen: list[int] | None) -> list[Any]:
 def _check_seeds(seeds: Iterable[int]) -> list[int]:
     listed = list(seeds)
     for s in listed:
-        if not is_integer(s) or s < 0:
-            raise ValueError(f"seeds must be ints >= 0, got {shown(s)}")
-        if s >= 2**63:
-            raise ValueError(f"seeds must be below 2**63, got {shown(s)}")
+        if not is_integer(s) or not 0 <= s < 2**63:
+            raise ValueError(f"seeds must be ints >= 0 and below 2**63, got {shown(s)}")
     if not listed or len(set(listed)) != len(listed):
         raise ValueError(f"seeds must be distinct and not empty, got {listed!r}")
     return [int(s) for s in listed]

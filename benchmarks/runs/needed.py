@@ -1,7 +1,7 @@
 """The code that a function of a script needs, found in the syntax of the script.
 
-A function is identified by the syntax of its definition and of every top-level statement that binds a name which it
-uses, or changes its object, directly or through others; of the blocks around these, and of whole loops. Comments,
+It consists of the definition of the function and of the top-level statements that bind the names it uses or change
+their objects, directly or through others; with the blocks around these statements, and with whole loops. Comments,
 formatting, docstrings and calls of `print` do not count, nor does a statement that is not needed, such as the call that
 starts a search. Not covered: objects that are changed under another name, by a function or by a decorator; names used
 by `globals()` or `exec`; docstrings that are read; values only known at run time.
@@ -13,7 +13,6 @@ import ast
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 PARTS = (ast.stmt, ast.ExceptHandler, ast.match_case)
@@ -31,9 +30,7 @@ class _Statement:
     syntax: str  # syntax tree as text
     binds: frozenset[str]
     changes: frozenset[str]  # of changed objects: `name.attribute = ...`, `name[...] = ...`, `name.seed(...)`
-    calls: frozenset[str]
-    """Names whose methods it calls, or that it passes to a call: it may change their objects, unless they are functions
-    or modules."""
+    calls: frozenset[str]  # whose methods it calls, or that it passes to a call, which may change their objects
     uses: frozenset[str]
     blocks: tuple["_Statement", ...] = ()  # the heads of the enclosing blocks
     kind: str = ""  # type of the node
@@ -87,22 +84,17 @@ def syntax(source: bytes) -> str:
 
 def _about(name: str, statements: list[_Statement], last: bool, fixed: bool) -> list[int]:
     """Indices of statements that bind a name (`last`: the last one) or change its object (`fixed`: not by calls)."""
-    binding = [i for i, s in enumerate(statements) if name in s.binds]
-    start = binding[-1] if last and binding else -1
-    changing = [
-        i for i, s in enumerate(statements) if i > start and (name in s.changes or (name in s.calls and not fixed))
-    ]
-    return [*(binding[-1:] if last else binding), *changing]
+    binding = [i for i, s in enumerate(statements) if name in s.binds][-1 if last else 0 :]
+    start = binding[0] if last and binding else -1
+    changed = (i for i, s in enumerate(statements) if name in s.changes or (name in s.calls and not fixed))
+    return [*binding, *(i for i in changed if i > start)]
 
 
 class _Quiet(ast.NodeTransformer):
-    """Transformer that removes docstrings, other constant statements, and calls of `print` whose result is unused.
-
-    With `own`, the script defines its own `print`, which may do anything.
-    """
+    """Transformer that removes docstrings, other constant statements, and calls of `print` whose result is unused."""
 
     def __init__(self, own: bool) -> None:
-        self.own = own
+        self.own = own  # whether the script defines a `print`, whose calls must stay
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
         value = node.value
@@ -208,7 +200,7 @@ def _uses(node: ast.AST) -> set[str]:
     children = [*ast.iter_child_nodes(node)]
     if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
         return {node.target.id} | _uses(node.value)
-    if isinstance(node, FUNCTIONS):
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
         body = node.body if isinstance(node.body, list) else [node.body]
         arguments = {n.arg for n in ast.walk(node.args) if isinstance(n, ast.arg)}
         local = arguments.union(*map(_binds, body)) - set().union(*map(_declared, body))

@@ -22,7 +22,7 @@ from hpo_envs.benchmarks.runs import limits
 from hpo_envs.tables import screen
 
 TICK = 1.0
-"""Seconds between two checks of workers that have not answered yet."""
+"""Seconds between two checks of a worker that has not answered yet."""
 
 
 class Processes(concurrent.futures.Executor):
@@ -42,11 +42,11 @@ class Processes(concurrent.futures.Executor):
         self._open = True
 
     def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> concurrent.futures.Future[Any]:
-        """Submit a call; `foreign` of its last positional argument, if any, names the outside code that it runs."""
+        """Submit a call; `foreign` of its last positional argument, if it has one, names the outside code that runs."""
         return self._threads.submit(self._carry_out, functools.partial(function, *args, **kwargs))
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Stop the workers: after the submitted calls, or at once without `wait`."""
+        """Kill the workers, with `wait` once all submitted calls have ended; `cancel_futures` drops those not begun."""
         self._threads.shutdown(wait, cancel_futures=cancel_futures)
         with self._change:
             self._open = False
@@ -190,9 +190,7 @@ def _prepare() -> None:
     if sys.platform == "linux":
         libc = ctypes.CDLL(None)
         os.register_at_fork(after_in_child=lambda: libc.prctl(1, signal.SIGKILL))  # PR_SET_PDEATHSIG
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        threading.Thread(target=_follow, args=(parent,), daemon=True).start()
+    threading.Thread(target=_follow, args=(multiprocessing.parent_process(),), daemon=True).start()
 
 
 def _follow(parent: Any) -> None:

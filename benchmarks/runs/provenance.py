@@ -57,13 +57,17 @@ PACKAGES = frozenset({"site-packages", "dist-packages"})
 
 
 class Code(NamedTuple):
-    """The code on which the numbers of a run depend."""
+    """The code on which the numbers of a run depend.
 
-    numbers: dict[str, int]  # number versions of this package's code, by family or agent
+    Attributes:
+        numbers: Number versions of this package's code, by family or agent.
+        outside: Digests of modules from outside, by name. For a script or notebook, the digest is of the code that the
+            function or class needs (see `needed`). If that cannot be found, it is of the whole file, or without a
+            source of the compiled code, and the name ends with WHOLE or COMPILED.
+    """
+
+    numbers: dict[str, int]
     outside: dict[str, str]
-    """Digests of outside modules by name; of a function or class in a script or notebook, the digest of what it needs,
-    see `needed`. If that cannot be found, the digest covers the whole file, or without a source the compiled code, and
-    its name ends with WHOLE or COMPILED."""
 
 
 def of_agent(agent: str | Callable[..., Any]) -> Code:
@@ -139,8 +143,7 @@ def header_of(
     }
     if isolated:
         header["isolated"] = True
-    plain: dict[str, Any] = json.loads(json.dumps(header, default=_jsonable))
-    return plain
+    return dict(json.loads(json.dumps(header, default=_jsonable)))
 
 
 @functools.cache
@@ -170,20 +173,19 @@ def _fixed(value: Any) -> str:
 
 
 def _numbers(kind: str, names: Collection[str]) -> dict[str, int]:
-    """Number versions of the named families or agents that have one."""
+    """Number versions of the named families or agents (`kind`: `family` or `agent`) that have one."""
     return {name: version for (k, name), version in _versions().items() if k == kind and name in names}
 
 
 @functools.cache
 def _versions() -> dict[tuple[str, str], int]:
-    """Number versions by kind, `agent` or `family`, and name."""
     rows = atomic.read_csv(Path(__file__).with_name("numbers.csv"))
     return {(row["kind"], row["name"]): int(row["version"]) for row in rows}
 
 
 @functools.cache
 def suite() -> dict[str, Any]:
-    """Return Git `commit` and `uncommitted` files of this package, or `record`, 16 digits of the sha256 of its RECORD.
+    """Return this package's Git `commit` and `uncommitted` files, or `record`: 16 digits of the sha256 of its RECORD.
 
     Empty if neither is available. It is stored with runs, but never compared.
     """
@@ -205,15 +207,15 @@ def _git(root: Path, *arguments: str) -> str:
 
 
 def imprecise(sources: Mapping[str, str]) -> list[str]:
-    """Names of digests that cover a whole file or compiled code, so that any change of it counts."""
+    """Return the names of digests that cover a whole file or compiled code, so that any change of it counts."""
     return [name for name in sources if name.endswith((WHOLE, COMPILED))]
 
 
 def closure(names: Sequence[str], own: str = "") -> tuple[dict[str, str], set[str]]:
-    """Return digests by name of the user's modules among `names` and their imports, and the names of ours there.
+    """Return the digests by name of the user's modules among `names` and their imports, and the names of ours there.
 
-    Imports of the modules of this package (ours) are not followed. The package `own` counts as the user's even if it is
-    installed.
+    Ours are those of this package, whose imports are not followed. Modules of Python and of installed packages are left
+    out, except those of the package `own`.
     """
     found, ours, todo = dict[str, str](), set[str](), [*names]
     while todo:
@@ -319,9 +321,10 @@ def _compiled(function: FunctionType) -> str:
 
 def _plain(value: Any) -> str:
     """A constant as text; the order of a set is not part of it."""
-    parts = sorted(map(_plain, value)) if isinstance(value, frozenset) else None
-    parts = [*map(_plain, value)] if isinstance(value, tuple) else parts
-    return repr(value) if parts is None else f"{type(value).__name__}({', '.join(parts)})"
+    if not isinstance(value, frozenset | tuple):
+        return repr(value)
+    parts = sorted(map(_plain, value)) if isinstance(value, frozenset) else map(_plain, value)
+    return f"{type(value).__name__}({', '.join(parts)})"
 
 
 @functools.cache
@@ -365,7 +368,7 @@ def _file(name: str, own: str) -> Path | None:
     if not top:
         return None
     module = sys.modules.get(name)
-    if getattr(module, "__spec__", None) is None and module is not None:  # a script
+    if module is not None and getattr(module, "__spec__", None) is None:  # a script
         file = getattr(module, "__file__", None)
     else:
         try:

@@ -79,12 +79,13 @@ class Run:
         return frames.facts(h["env"], facts)
 
 
-_NUMBERS = {status: number for number, status in enumerate(STATUSES)}
-
-
 @dataclass
 class EpisodeLog:
-    """Log of one episode, with an entry per evaluation; see `Run`."""
+    """Log of one episode, with an entry per evaluation; see `Run`.
+
+    Attributes:
+        ends: Number of evaluations after each step, if a step may be none or several; else empty.
+    """
 
     actions: list[Any] = dataclasses.field(default_factory=list)
     rewards: list[Any] = dataclasses.field(default_factory=list)
@@ -94,7 +95,6 @@ class EpisodeLog:
     prices: list[float] = dataclasses.field(default_factory=list)
     configs: list[dict[str, Any]] = dataclasses.field(default_factory=list)
     ends: list[int] = dataclasses.field(default_factory=list)
-    """Number of evaluations after each step, if a step may be none or several; else empty."""
 
     def seconds(self, steps: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
         """Return the (evaluations, 2) seconds of each evaluation from the (steps, 2) seconds of each step."""
@@ -124,22 +124,16 @@ class EpisodeLog:
             self.moves.append([])
 
     def add(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Log an evaluation, or each pull of a batch with an equal share of the cost."""
-        scores, status = info.get("scores"), _NUMBERS[info["status"]]
+        """Log an evaluation, or each pull of a batch with an equal share of cost and price."""
+        scores = info.get("scores")
+        actions, rewards = ([action], [reward]) if scores is None else (np.ravel(a).tolist() for a in (action, scores))
+        count = len(rewards)
+        self.actions += actions
+        self.rewards += rewards
+        self.costs += [info["cost"] / count] * count
+        self.statuses += [STATUSES.index(info["status"])] * count
         if "price" in info:
-            self.prices.append(info["price"])
-        if scores is None:
-            self.actions.append(action)
-            self.rewards.append(reward)
-            self.costs.append(info["cost"])
-            self.statuses.append(status)
-            return
-        # A batch of pulls is one entry per pull; the cost is shared equally.
-        scores = np.atleast_1d(scores)
-        self.actions.extend(np.atleast_1d(action).tolist())
-        self.rewards.extend(scores.tolist())
-        self.costs.extend([info["cost"] / len(scores)] * len(scores))
-        self.statuses.extend([status] * len(scores))
+            self.prices += [info["price"] / count] * count
 
 
 def records(
@@ -178,12 +172,9 @@ def records(
 
 def _truths(episodes: Episodes, actions: Sequence[Any]) -> Sequence[Any]:
     """Return the mean over all repeats of each episode's action; a list of None without a table."""
-    if len({np.shape(a) for a in actions}) == 1:
-        found = episodes.truth(np.arange(len(actions)), np.array(actions))
-        return [None] * len(actions) if found is None else list(found)
-    # Of candidates that take several actions, some take more.
-    each = (episodes.truth(np.array([i]), np.asarray(a)[None]) for i, a in enumerate(actions))
-    return [None if truth is None else truth[0] for truth in each]
+    same = len({np.shape(a) for a in actions}) == 1  # candidates of several moves differ, and are in no table
+    found = episodes.truth(np.arange(len(actions)), np.array(actions)) if same else None
+    return [None] * len(actions) if found is None else list(found)
 
 
 def header_of_id(

@@ -1,8 +1,8 @@
 """Source tasks for an environment (`transfer=`): which tables they are, and what agents observe of them.
 
-On an id of a family, the sources are all tables of a distribution (the family's, or another's) that share no language
-or task group with the id's tables (`catalogue.held_out`); for a held-out language, both translation directions are left
-out. All agents get the same observations.
+The sources are all tables of a distribution (of the id's family, or of another one) that share no language or task
+group with the id's tables (`catalogue.held_out`); for a held-out language, both translation directions are left out.
+All agents get the same observations.
 """
 
 import functools
@@ -24,10 +24,10 @@ from hpo_envs.tables.checks import one_of
 from hpo_envs.tables.table import LOST, Floats, Hyperparameter, Table
 
 FAMILY = "family"
-"""Value of `transfer`: the tables of the same family."""
+"""Value of `transfer` that stands for the tables of the same family."""
 
 SAME = ("objective", "cost", "levels")
-"""Arguments of an environment that also apply to the other tables of its family."""
+"""Arguments of an environment that also apply to source tasks of its family."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def distributions() -> dict[str, Distribution]:
 
 
 def of_family(env_id: str) -> Distribution | None:
-    """Return the distribution of an id for `FAMILY`: the one with the id, or its family's only one; else None."""
+    """Return the distribution that `FAMILY` stands for: the one with the id, or its family's only one; else None."""
     family = registry.family_of(env_id)
     some = [d for d in family.distributions if not d.argument] if family else []
     own = [d for d in some if env_id in map(d.ids.format, d.held_out)]
@@ -59,18 +59,16 @@ def of_family(env_id: str) -> Distribution | None:
 
 
 def resolve(env_id: str, asked: str) -> str:
-    """Return the name of the distribution that has the source tasks for an id: the given one, or the one of `FAMILY`.
+    """Return the name of the distribution of an id's source tasks: `asked`, or what `FAMILY` stands for.
 
     Without such a distribution a `ValueError` is raised.
     """
-    known = distributions()
-    if asked == FAMILY:
-        own = of_family(env_id)
-        if own is None:
-            raise ValueError(
-                f"transfer must be one of {', '.join(known)} on {env_id}, whose family has no split, got {FAMILY!r}"
-            )
-        asked = own.name
+    known, own = distributions(), of_family(env_id)
+    if asked == FAMILY and own is None:
+        raise ValueError(
+            f"transfer must be one of {', '.join(known)} on {env_id}, whose family has no split, got {FAMILY!r}"
+        )
+    asked = own.name if own and asked == FAMILY else asked
     return one_of("transfer", asked, known, listed=", ".join([FAMILY, *known]))
 
 
@@ -93,19 +91,16 @@ def sources_of(env: Any, distribution: str) -> Transfer:
     related = family is not None and d in family.distributions
     if params.vector and not related:
         raise ValueError(f"transfer must be {FAMILY} for several objectives, got {name!r} on {spec.id}")
-    given = {k: v for k, v in (spec.kwargs or {}).items() if k in SAME} if related else {}
-    given = {k: tuple(v) if isinstance(v, list) else v for k, v in given.items()}
-    target = params.table
+    given = sorted((spec.kwargs or {}).items()) if related else ()
+    kwargs = tuple((k, tuple(v) if isinstance(v, list) else v) for k, v in given if k in SAME)
     sources, facts = [], []
-    for label in d.held_out:
-        env_id = d.ids.format(label)
-        other = _params(env_id, tuple(sorted(given.items())))
-        languages = registry.held_out_of([other.table.name])
-        if other.table.name == target.name or overlap(languages, excluded):
+    for env_id in map(d.ids.format, d.held_out):
+        other = _params(env_id, kwargs)
+        table, languages = other.table, registry.held_out_of([other.table.name])
+        if table.name == params.table.name or overlap(languages, excluded):
             continue
-        sources.append(_source(other, target))
-        kind, sha256 = other.table.provenance.kind, other.table.provenance.sha256
-        fact = {"id": env_id, "table": other.table.name, "kind": kind, "sha256": sha256}
+        sources.append(_source(other, params.table))
+        fact = {"id": env_id, "table": table.name, "kind": table.provenance.kind, "sha256": table.provenance.sha256}
         facts.append({**fact, "languages": [*languages]})
     if not sources:
         raise ValueError(
@@ -146,7 +141,7 @@ def _rows(params: Any) -> dict[str, Floats]:
 
 
 def _curves(params: Any) -> dict[str, Floats]:
-    """Return `_rows` at the last fidelity, and the curves with their costs, NaN past the end of the longest repeat."""
+    """Return `_rows` at the last fidelity, and (rows, levels, ...) curves and costs, NaN after the longest repeat."""
     rows, levels = params.rows, len(params.levels)
     each = np.stack(np.meshgrid(np.arange(rows), np.arange(levels), indexing="ij"), axis=-1).reshape(-1, 2)
     curves = params.truth(0, each).reshape(rows, levels, -1)
@@ -163,10 +158,10 @@ def _curves(params: Any) -> dict[str, Floats]:
 
 
 def columns(table: Table, target: Table) -> tuple[Floats, tuple[str, ...]]:
-    """Return the (rows, d) features of a table, and their names; no names if the columns are the target's.
+    """Return the (rows, d) features of a table, and their names; no names if the columns are those of the target.
 
-    Values of a shared hyperparameter are on the target's scale, also outside [0, 1], and 0 if inactive or if the target
-    has a single value. Hyperparameters that only the table has keep their scale and follow the shared ones.
+    Values of a shared numeric hyperparameter are on the target's scale, also outside [0, 1], and 0 if inactive or if
+    the target has a single value. Hyperparameters that only the table has keep their scale and follow the shared ones.
     """
     features, own, theirs = np.array(table.features), table.feature_names, {h.name: h for h in target.space}
     for k, h in enumerate(table.space):

@@ -1,4 +1,4 @@
-"""Runs of one agent on one id as columns, to store, replay and score many runs at once."""
+"""Columns of the runs of one agent on one id, to store, replay and score many runs at once."""
 
 from __future__ import annotations
 
@@ -22,12 +22,10 @@ from hpo_envs.tables import Array
 from hpo_envs.tables.table import Floats
 
 RUN_COLUMNS = ("seed", "reset_seed", "table", "kind", "sha256")
-"""Keys of a header that are columns, as they may differ from run to run; `reset_seed` follows from `seed`."""
+"""Keys of a run's header that are never in the shared header of a block."""
 
 ONCE = ("recommended", "recommended_truth")
 """Arrays with one entry per run; all others have one per evaluation."""
-
-BOUNDS = ("best", "reference")
 
 Layout = tuple[tuple[str, str, tuple[int, ...]], ...]
 """Name, dtype and shape of one entry of each array of a run."""
@@ -49,18 +47,17 @@ class Block:
 
     @staticmethod
     def of(runs: Sequence[Run]) -> Block:
-        """Concatenate runs; different layouts, or arrays that are not numeric, raise a `ValueError`."""
-        layout, headers = layout_of(runs[0]), [r.header for r in runs]
-        if any(layout_of(r) != layout for r in runs[1:]):
+        """Concatenate one or more runs; different layouts, or arrays that are not numeric, raise a `ValueError`."""
+        headers, arrays = [r.header for r in runs], [arrays_of(r) for r in runs]
+        if len(set(map(layout_of, runs))) > 1:
             raise ValueError("runs of one part must have arrays of the same types and shapes")
-        shared = {
-            k: v for k, v in headers[0].items() if k not in RUN_COLUMNS and all(h.get(k) == v for h in headers[1:])
-        }
-        known: dict[str, int] = {}
+        common = {k: v for k, v in headers[0].items() if k not in RUN_COLUMNS}
+        shared = {k: v for k, v in common.items() if all(h.get(k) == v for h in headers[1:])}
         apart = {*shared, "seed", "reset_seed", "scale"}
         alone = [{k: v for k, v in h.items() if k not in apart} for h in headers]
+        known: dict[str, int] = {}
         which = [known.setdefault(repr(sorted(own.items())), len(known)) for own in alone]
-        several, arrays = "scale" not in shared and any("scale" in h for h in headers), [arrays_of(r) for r in runs]
+        several = "scale" not in shared and any("scale" in h for h in headers)
         return Block(
             shared,
             np.array([r.seed for r in runs], np.int64),
@@ -76,11 +73,11 @@ class Block:
 
     @functools.cached_property
     def each_scale(self) -> Sequence[dict[str, Any] | None]:
-        """(runs,) the scale of each run, None if it has none."""
+        """(runs,) scales as in headers; None for a run without one."""
         return [self.header.get("scale")] * len(self) if self.scales is None else _parsed(tuple(self.scales))
 
     def scale(self, i: int) -> dict[str, Any]:
-        """Return the scale of run `i`, as in headers; a run without one raises a `ValueError`."""
+        """Return the scale of run `i` as in headers; a `ValueError` if it has none."""
         return self.each_scale[i] or scale_of(self.header_of(i))
 
     @functools.cached_property
@@ -89,32 +86,31 @@ class Block:
 
     @functools.cached_property
     def scaled(self) -> npt.NDArray[np.bool_]:
-        """(runs,) whether the scale of regret is known."""
+        """(runs,) whether the scale of regret is known; a `ValueError` if a run has none in its header."""
         return np.array([s["source"] != "none" for s in self._scales], bool)
 
     @functools.cached_property
-    def _bounds(self) -> tuple[Floats, Floats, npt.NDArray[np.bool_]]:
-        """(runs,) best and reference of the first objective (0 if unknown), and whether the scale is known."""
-        scales, known = self._scales, self.scaled
-        best, reference = (np.array([s[k][0] if s["source"] != "none" else 0.0 for s in scales]) for k in BOUNDS)
-        return best, reference, known
+    def _bounds(self) -> Floats:
+        """(2, runs) best and reference of the first objective; 0 if unknown."""
+        each = [[s["best"][0], s["reference"][0]] if s["source"] != "none" else [0.0, 0.0] for s in self._scales]
+        return np.array(each).reshape(-1, 2).T
 
     @property
     def flat(self) -> npt.NDArray[np.bool_]:
         """(runs,) whether a run is degenerate (best = median); False for several objectives or without a scale."""
         if self.arrays["reward"].ndim > 1:
             return np.zeros(len(self), bool)
-        best, reference, known = self._bounds
-        return known & (best <= reference)
+        best, reference = self._bounds
+        return np.asarray(self.scaled & (best <= reference))
 
     def _normalised(self, incumbents: Floats, run: npt.NDArray[np.intp]) -> Floats:
-        best, reference, known = self._bounds
-        scaled = regret.normalised(incumbents[:, None], best[run, None], reference[run, None])[:, 0]
-        return np.where(known[run], scaled, -incumbents)
+        best, reference = self._bounds[:, run, None]
+        scaled = regret.normalised(incumbents[:, None], best, reference)[:, 0]
+        return np.where(self.scaled[run], scaled, -incumbents)
 
     @functools.cached_property
     def regret(self) -> Floats:
-        """(all,) regret or raw score after each evaluation, see `hpo_envs.benchmarks.analysis.regret.after`."""
+        """(all,) regret after each evaluation, or raw score without a known scale, see `analysis.regret.after`."""
         rewards, starts = self.arrays["reward"], self.starts.tolist()
         if rewards.ndim > 1 or "truth" in self.arrays:
             return np.concatenate([np.empty(0), *(regret.after(run) for run in self.runs() if len(run))])
@@ -123,7 +119,7 @@ class Block:
 
     @functools.cached_property
     def final(self) -> Floats:
-        """(runs,) final regret: the recommendation's with one noisy objective, else the last; NaN if there is none."""
+        """(runs,) final regret: that of the recommendation with one noisy objective, else the last; NaN without any."""
         if {"truth", "recommended_truth"} <= self.arrays.keys() and self.arrays["reward"].ndim == 1:
             truths = self.arrays["recommended_truth"].reshape(len(self), -1)[:, 0]
             return self._normalised(truths, np.arange(len(self)))
@@ -139,7 +135,7 @@ class Block:
         return means
 
     def alike(self, runs: npt.NDArray[np.intp] | None = None) -> Iterable[npt.NDArray[np.intp]]:
-        """Return the indices of `runs` (default: all), grouped by header, number of evaluations and source of scale."""
+        """Yield the indices of `runs` (default: all) in groups of equal header, evaluations and source of the scale."""
         groups: dict[Any, list[int]] = {}
         lengths, which = np.diff(self.starts).tolist(), self.which.tolist()
         for i in range(len(self)) if runs is None else runs.tolist():
@@ -157,8 +153,7 @@ class Block:
 
     def header_of(self, i: int) -> dict[str, Any]:
         """Return the whole header of run `i`."""
-        scale = self.each_scale[i]
-        seed = int(self.seeds[i])
+        scale, seed = self.each_scale[i], int(self.seeds[i])
         own = {**self.rest[self.which[i]], "seed": seed, "reset_seed": seeds_of(self.header["env"], seed)[0]}
         return {**self.header, **own} | ({} if scale is None else {"scale": scale})
 
@@ -185,19 +180,16 @@ class Block:
         return [self.run(i) for i in range(len(self))]
 
 
-@functools.lru_cache(maxsize=1)
+@functools.lru_cache(maxsize=1)  # agents have equal scales on equal seeds, and their runs are read in turn
 def _parsed(texts: tuple[str, ...]) -> list[dict[str, Any] | None]:
-    """Parsed scales, cached: agents have equal scales on equal seeds, and their runs are read in turn."""
-    found: list[dict[str, Any] | None] = json.loads(f"[{','.join(texts)}]")
-    return found
+    return list(json.loads(f"[{','.join(texts)}]"))
 
 
 def blocks_of(runs: Sequence[Run]) -> Iterator[Block]:
     """Yield a block per id, agent and layout, ordered by first run; a `ValueError` if arrays are not numeric."""
     groups: dict[Any, list[Run]] = {}
     for r in runs:
-        key = (r.header["env"], r.header["agent"], layout_of(r))
-        groups.setdefault(key, []).append(r)
+        groups.setdefault((r.header["env"], r.header["agent"], layout_of(r)), []).append(r)
     yield from map(Block.of, groups.values())
 
 
@@ -209,7 +201,7 @@ def arrays_of(run: Run) -> dict[str, Array]:
 
 
 def layout_of(run: Run) -> Layout:
-    """Return names, dtypes and shapes of a run's arrays, equal in all runs of a part; `ValueError` if not numeric."""
+    """Return name, dtype and shape of one entry of each array of a run; a `ValueError` if one is not numeric."""
     arrays = arrays_of(run)
     for name, array in arrays.items():
         if not _name_of(array.dtype):
@@ -217,9 +209,8 @@ def layout_of(run: Run) -> Layout:
     return tuple((n, _name_of(a.dtype), a.shape if n in ONCE else a.shape[1:]) for n, a in arrays.items())
 
 
-@functools.cache
+@functools.cache  # the text of a dtype takes long
 def _name_of(dtype: np.dtype[Any]) -> str:
-    """Name of a numeric data type of at most 64 bits, "" for anything else."""
     return str(dtype) if dtype.kind in "biuf" and dtype.itemsize <= 8 else ""
 
 
@@ -231,9 +222,8 @@ def digest_of(blocks: Iterable[Block]) -> str:
         groups.setdefault((block.header["env"], block.header["agent"]), []).append(block)
     for _, some in sorted(groups.items()):
         contents = [_contents(block) for block in some]
-        each = [(k, i) for k, block in enumerate(some) for i in range(len(block))]
-        for j in np.argsort(np.concatenate([block.seeds for block in some]), kind="stable").tolist():
-            k, i = each[j]
+        each = [(seed, k, i) for k, block in enumerate(some) for i, seed in enumerate(block.seeds.tolist())]
+        for _, k, i in sorted(each):
             total.update(contents[k](i))
     return total.hexdigest()
 
@@ -249,10 +239,8 @@ def _contents(block: Block) -> Callable[[int], bytes]:
 
     @functools.cache
     def labels(length: int) -> list[bytes]:
-        return [
-            f"{name} {a.dtype} {(length, *a.shape[1:]) if name not in ONCE else a.shape[1:]}".encode()
-            for name, a in arrays
-        ]
+        shapes = [a.shape[1:] if name in ONCE else (length, *a.shape[1:]) for name, a in arrays]
+        return [f"{name} {a.dtype} {shape}".encode() for (name, a), shape in zip(arrays, shapes, strict=True)]
 
     def content(i: int) -> bytes:
         a, b = starts[i], starts[i + 1]

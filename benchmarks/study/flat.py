@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from hpo_envs.benchmarks.study.block import Block
 from hpo_envs.families import registry
@@ -29,7 +28,7 @@ SCHEMA_OF = {
     "regret": "double",
     "truth": "list<double>", "ask_seconds": "float", "tell_seconds": "float",
 }  # fmt: skip
-"""Columns of `evaluations` and their types."""
+"""Columns of `evaluations` and the names of their PyArrow types."""
 
 COLUMN_OF = {
     "action": "action", "reward": "reward", "cost": "cost", "row": "row", "level": "level", "repeat": "repeat",
@@ -46,14 +45,12 @@ def type_of(column: str) -> Any:
     import pyarrow as pa
 
     name = SCHEMA_OF[column]
-    inner = name.removeprefix("list<").removesuffix(">")
-    kind = {"string": pa.string(), "double": pa.float64(), "float": pa.float32()}.get(inner)
-    kind = kind or getattr(pa, inner)()
+    kind = pa.type_for_alias(name.removeprefix("list<").removesuffix(">"))
     return pa.list_(kind) if name.startswith("list") else kind
 
 
 def evaluations(block: Block) -> Any:
-    """Return the table of a block's evaluations; a `ValueError` if float64 or the columns cannot represent an array."""
+    """Return the table of a block's evaluations; a `ValueError` if it has no column for an array or for a number."""
     import pyarrow as pa
 
     total, lengths = int(block.starts[-1]), np.diff(block.starts)
@@ -71,12 +68,11 @@ def evaluations(block: Block) -> Any:
     if "level" in block.arrays:
         found["fidelity"] = pa.array(fidelity_of(block), from_pandas=True)
     found["regret"] = pa.array(regret_of(block), from_pandas=True)
-    columns = [found.get(c) if c in found else pa.nulls(total, type_of(c)) for c in SCHEMA_OF]
-    return pa.table(dict(zip(SCHEMA_OF, columns, strict=True)))
+    return pa.table({c: found[c] if c in found else pa.nulls(total, type_of(c)) for c in SCHEMA_OF})
 
 
 def regret_of(block: Block) -> Floats:
-    """Return the (all,) column `regret`; NaN for 0/0, without a scale, or with one whose source is `none`."""
+    """Return the (all,) column `regret` of evaluations; NaN if it is 0/0 or the scale is not known."""
     try:
         return np.where(np.repeat(block.flat | ~block.scaled, np.diff(block.starts)), np.nan, block.regret)
     except (ValueError, LookupError, TypeError):  # no scale, or columns that a replay will refuse
@@ -94,13 +90,16 @@ def fidelity_of(block: Block) -> Floats:
         except (ValueError, OSError):  # a user's own, or one that is not fetched
             continue
         if table.provenance.sha256 == header["sha256"]:
-            here &= level < len(table.levels)  # what was stored may be false, which is for a replay to say
+            here &= level < len(table.levels)  # others are false, which a replay reports
             found[here] = table.levels[level[here]]
     return found
 
 
 def _columns(name: str, column: str, values: Array) -> dict[str, Any]:
-    """Return the columns by name, one or two, of an array with one entry per evaluation."""
+    """Return the columns by name, one or two, of an array with one entry per evaluation.
+
+    Integers that float64 cannot represent exactly raise a `ValueError`.
+    """
     import pyarrow as pa
 
     if name == "seconds":
@@ -108,40 +107,24 @@ def _columns(name: str, column: str, values: Array) -> dict[str, Any]:
         return {f"{part}_seconds": pa.array(column) for part, column in parts}
     if name == "status":
         return {column: pa.DictionaryArray.from_arrays(pa.array(values), pa.array(STATUSES)).cast(pa.string())}
-    flat = values.reshape(len(values), math.prod(values.shape[1:]))  # -1 would not do for no evaluations
-    if name == "reward" and flat.shape[1] != 1:
-        return {"rewards": _lists(name, flat, "rewards")}
-    if SCHEMA_OF[column].startswith("list"):
-        return {column: _lists(name, flat, column)}
-    return {column: _exact(name, flat[:, 0], column)}
-
-
-def _lists(name: str, values: npt.NDArray[Any], column: str) -> Any:
-    import pyarrow as pa
-
-    offsets = np.arange(len(values) + 1, dtype=np.int32) * values.shape[1]
-    return pa.ListArray.from_arrays(pa.array(offsets), _exact(name, values.ravel(), column))
-
-
-def _exact(name: str, values: npt.NDArray[Any], column: str) -> Any:
-    """Return a PyArrow array of numbers; integers that float64 cannot represent exactly raise a `ValueError`."""
-    import pyarrow as pa
-
+    width = math.prod(values.shape[1:])
+    column = "rewards" if name == "reward" and width != 1 else column
     kind = type_of(column)
-    kind = kind.value_type if SCHEMA_OF[column].startswith("list") else kind
-    kept = values.astype(kind.to_pandas_dtype())
-    if values.dtype.kind in "iu" and kept.dtype.kind == "f" and (abs(kept) >= 2.0**53).any():
-        raise ValueError(f"{name} must hold integers between -2**53 and 2**53, got {values[abs(kept) >= 2.0**53][0]}")
-    return pa.array(kept)
+    several = pa.types.is_list(kind)
+    kept = values.ravel().astype((kind.value_type if several else kind).to_pandas_dtype())
+    if values.dtype.kind in "iu" and kept.dtype.kind == "f" and (large := abs(kept) >= 2.0**53).any():
+        raise ValueError(f"{name} must hold integers between -2**53 and 2**53, got {values.ravel()[large][0]}")
+    offsets = np.arange(len(values) + 1, dtype=np.int32) * width
+    return {column: pa.ListArray.from_arrays(pa.array(offsets), pa.array(kept)) if several else pa.array(kept)}
 
 
 def runs(blocks: Iterable[Block]) -> Any:
-    """Return the table of the runs of one or more blocks; a `ValueError` if there is no block."""
+    """Return the table `runs` of one or more blocks; a `ValueError` if there is no block."""
     return _joined(map(_runs, blocks))
 
 
 def all_evaluations(blocks: Iterable[Block]) -> Any:
-    """Return the table of the evaluations of one or more blocks; a `ValueError` if there is no block."""
+    """Return the table `evaluations` of one or more blocks; a `ValueError` if there is no block, see `evaluations`."""
     return _joined(map(evaluations, blocks))
 
 
@@ -162,15 +145,14 @@ def _runs(block: Block) -> Any:
         values = [of(h) for h in once]
         return pa.array([values[k] for k in block.which.tolist()], pa.string())
 
-    def total(name: str, j: int | None = None) -> Any:
-        values = block.arrays.get(name)
-        if values is None:
-            return pa.nulls(len(block), pa.float64())
-        sums = np.add.reduceat(np.append(values if j is None else values[:, j], 0.0), block.starts[:-1])
-        return pa.array(np.where(np.diff(block.starts), sums, 0.0))
+    def total(values: Array) -> Array:
+        sums = np.add.reduceat(np.append(values, 0.0), block.starts[:-1])
+        return np.where(np.diff(block.starts), sums, 0.0)
 
-    h, costs, undefined = block.header, total("cost"), block.flat | ~block.scaled
-    spent = costs.to_numpy() >= float(h["budget"]) * (1 - 1e-9)
+    h, costs, undefined = block.header, total(block.arrays["cost"]), block.flat | ~block.scaled
+    seconds = block.arrays.get("seconds")
+    ask, tell = (pa.nulls(len(block), pa.float64()) if seconds is None else total(seconds[:, j]) for j in (0, 1))
+    spent = costs >= float(h["budget"]) * (1 - 1e-9)
     return pa.table({
         **{name: texts(lambda h, key=key: h[key]) for name, key in (("environment", "env"), ("agent", "agent"))},
         "seed": pa.array(block.seeds), "group": texts(lambda h: registry.group_of(h["env"])),
@@ -180,16 +162,16 @@ def _runs(block: Block) -> Any:
         "budget": pa.array(np.full(len(block), float(h["budget"]))), "unit": texts(lambda h: h["cost_unit"]),
         "subsample": pa.array(np.full(len(block), float(h.get("subsample", 1.0)))),
         "transfer": texts(lambda h: h.get("transfer", {}).get("distribution", "")),
-        "evaluations": pa.array(np.diff(block.starts)), "spent": costs,
+        "evaluations": pa.array(np.diff(block.starts)), "spent": pa.array(costs),
         "mean_regret": pa.array(np.where(undefined, np.nan, block.mean), from_pandas=True),
         "final_regret": pa.array(np.where(undefined, np.nan, block.final), from_pandas=True),
         "recommendation": pa.array([_json(r) for r in block.arrays["recommended"].tolist()]),
-        "ask_seconds": total("seconds", 0), "tell_seconds": total("seconds", 1),
+        "ask_seconds": ask, "tell_seconds": tell,
         "status": pa.array(np.where(spent, "budget spent", "ended before").tolist()),
         "versions": texts(lambda h: _json({**h["versions"], **h.get("agent_versions", {})})),
         "commit": texts(lambda h: h.get("suite", {}).get("commit", "")),
     })  # fmt: skip
 
 
-def _json(value: Mapping[str, Any] | Any) -> str:
+def _json(value: Any) -> str:
     return json.dumps(value, sort_keys=True)

@@ -1,6 +1,6 @@
 """`study.json`: the runs expected in a folder, to detect lost parts, and the commands that requested them.
 
-{"format": 1, "runs": {ID: {AGENT: [[FIRST SEED, LAST SEED], ...]}}, "commands": [commands that requested them, ...]}
+{"format": 1, "runs": {ID: {AGENT: [[FIRST SEED, LAST SEED], ...]}}, "commands": [COMMAND, ...]}
 """
 
 import json
@@ -26,9 +26,9 @@ Pairs = Mapping[tuple[str, str], Iterable[int]]
 
 
 def note(folder: Path, pairs: Pairs, command: str = "") -> None:
-    """Add runs, and the command or call that requests them, to the expected runs of a folder.
+    """Add runs to those expected in a folder, and the command or call that requests them, if given.
 
-    Earlier entries of an id without stored runs are removed, because its runs were deleted on purpose.
+    Earlier entries of ids without stored runs are removed, because these runs were deleted on purpose.
 
     Raises:
         ValueError: The file is damaged, or a symbolic link.
@@ -49,7 +49,7 @@ def note(folder: Path, pairs: Pairs, command: str = "") -> None:
 
 
 def commands(folder: Path) -> list[str]:
-    """Return the commands and calls that requested a folder's runs; [] without a file, `ValueError` if damaged."""
+    """Return the commands and calls that requested a folder's runs; [] without a file, a `ValueError` if damaged."""
     data = json.loads(regular(folder / NAME).read_text(encoding="utf-8")) if (folder / NAME).exists() else {}
     found = data.get("commands", []) if isinstance(data, dict) else None
     if not isinstance(found, list) or not all(isinstance(command, str) for command in found):
@@ -58,7 +58,7 @@ def commands(folder: Path) -> list[str]:
 
 
 def read(folder: Path) -> dict[tuple[str, str], set[int]] | None:
-    """Return the seeds expected in a folder by (id, agent); None without a file, `ValueError` if it is damaged."""
+    """Return the seeds expected in a folder by (id, agent); None without a file, a `ValueError` if it is damaged."""
     path = folder / NAME
     if not path.exists():
         return None
@@ -76,7 +76,7 @@ def read(folder: Path) -> dict[tuple[str, str], set[int]] | None:
 
 
 def missing(folder: Path, found: Pairs) -> str:
-    """Return a sentence on runs of a folder that are not among `found`, or on a missing record; empty if complete."""
+    """Return a sentence on expected runs that `found` lacks, or on a missing `study.json`; empty if complete."""
     wanted = read(folder)
     if wanted is None:
         return f"Whether runs are missing is not known: there is no {NAME} beside them." if found else ""
@@ -84,9 +84,12 @@ def missing(folder: Path, found: Pairs) -> str:
     if not lacking:
         return ""
     total, count = sum(map(len, wanted.values())), sum(map(len, lacking.values()))
-    named = [f"{agent} on {env}, seeds {_said(seeds)}" for (env, agent), seeds in sorted(lacking.items())]
-    more = [f"{len(named) - LISTED} more"] * (len(named) > LISTED)
-    return f"INCOMPLETE: {count} of {total} runs of the study are missing: {'; '.join([*named[:LISTED], *more])}."
+    named = []
+    for (env, agent), seeds in sorted(lacking.items())[:LISTED]:
+        ranges = [f"{first}-{last}" if last > first else f"{first}" for first, last in _ranges(seeds)]
+        named.append(f"{agent} on {env}, seeds {', '.join(ranges[:LISTED])}{', ...' * (len(ranges) > LISTED)}")
+    named += [f"{len(lacking) - LISTED} more"] * (len(lacking) > LISTED)
+    return f"INCOMPLETE: {count} of {total} runs of the study are missing: {'; '.join(named)}."
 
 
 def _seeds(first: Any, last: Any) -> range:
@@ -98,8 +101,3 @@ def _seeds(first: Any, last: Any) -> range:
 def _ranges(seeds: Iterable[int]) -> list[list[int]]:
     ordered = np.array(sorted(seeds))
     return [[int(part[0]), int(part[-1])] for part in np.split(ordered, np.flatnonzero(np.diff(ordered) > 1) + 1)]
-
-
-def _said(seeds: Iterable[int]) -> str:
-    ranges = [f"{first}-{last}" if last > first else f"{first}" for first, last in _ranges(seeds)]
-    return ", ".join([*ranges[:LISTED], *["..."] * (len(ranges) > LISTED)])

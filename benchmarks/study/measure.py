@@ -1,4 +1,4 @@
-"""Trainings of this project's tables: train missing rows, or retrain some.
+"""Trainings of this project's tables: of missing rows, or of some rows once more.
 
 Trainings are stored one by one in a folder of `--out`: after any interruption, the same command resumes, and nothing is
 trained twice. Each uses one thread. `--pack` writes the stored and the shipped trainings as the table's data.
@@ -25,14 +25,11 @@ from hpo_envs.tables.checks import one_of
 from hpo_envs.tables.files import atomic
 from hpo_envs.tables.files.lock import locked
 
-SUITES = {suite.name: suite for suite in (*charmini.SUITES, cellmini.SUITE, *textmini.suites())}
-"""Suites of trainings, by name."""
+GROUPS = {charmini.GROUP: (*charmini.SUITES,), textmini.GROUP: (*textmini.suites(),)}
+"""Suites by the name of their group, which are trained one after the other."""
 
-GROUPS = {
-    charmini.GROUP: tuple(suite.name for suite in charmini.SUITES),
-    textmini.GROUP: tuple(suite.name for suite in textmini.suites()),
-}
-"""Groups of suites, which are trained one after the other."""
+SUITES = {suite.name: suite for suite in (*GROUPS[charmini.GROUP], cellmini.SUITE, *GROUPS[textmini.GROUP])}
+"""Suites of trainings, by name."""
 
 JOURNAL = "trainings.jsonl"
 """Name of the file of stored trainings."""
@@ -63,15 +60,16 @@ def conduct(
     known: Collection[str] = (),
     watch: Callable[[int, int, dict[str, Any] | None], object] = _watch,
 ) -> int:
-    """Run the missing trainings in order, and store each as it ends; none is lost or repeated; return their number.
+    """Run the missing trainings in order, and store each as it ends; return the number of these trainings.
 
     Args:
         tasks: Distinct names of the trainings.
         train: Function from a name to the record of its training, with the name as `task`.
-        folder: Folder of the journal, created if missing; one process at a time.
+        folder: Folder of the journal, created if missing and locked meanwhile.
         executor: Executor of the trainings, which is not closed.
         known: Names of trainings stored elsewhere.
-        watch: Called at the start and after each training: trainings done, all trainings, the new record or None.
+        watch: Function called at the start and after each training with the number of trainings done, the number of
+            all trainings, and the new record (at the start: None).
 
     Raises:
         WorkerLost: Workers repeatedly died during a training.
@@ -120,7 +118,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def run(args: argparse.Namespace) -> int:
     """Train, check or pack, according to the arguments; return the exit status."""
     name = one_of("name", args.name, (*GROUPS, *SUITES))
-    suites = [SUITES[part] for part in GROUPS.get(name, (name,))]
+    suites = GROUPS.get(name) or (SUITES[name],)
     if args.pack is not None:
         if len(suites) > 1:
             raise ValueError(f"--pack must go with one of {', '.join(SUITES)}, got {args.name}")
@@ -148,10 +146,9 @@ def _check(suites: Sequence[Suite], out: Path, count: int) -> int:
 
     The exit status is 1 if one differs by more than the variation between seeds.
     """
-    for suite in suites:
-        _complete(suite, _folder(out, suite))
     known: dict[str, list[tuple[Suite, str]]] = {}
     for suite in suites:
+        _complete(suite, _folder(out, suite))
         if names := suite.packing.shipped_names():
             known.setdefault(suite.name.rpartition("-")[2], []).extend((suite, name) for name in names)
     if not 0 <= count <= (total := sum(map(len, known.values()))):

@@ -1,8 +1,8 @@
-"""The format of a part: runs of one agent on one id as the bytes of a Parquet file, and back.
+"""The format of a part, which is a Parquet file with runs of one agent on one id: encoding and decoding.
 
-The file is the table `evaluations` of `hpo_envs.benchmarks.study.flat`. Data with one entry per run is JSON in its
-metadata: the shared header, types and shapes of the arrays, and `runs`, compressed: seeds, numbers of evaluations,
-remainders of headers, scales and recommendations.
+The file is the table `evaluations` of `hpo_envs.benchmarks.study.flat`. Its metadata is JSON: the shared header, types
+and shapes of the arrays, and, compressed, what has one entry per run: seeds, numbers of evaluations, remainders of
+headers, scales and recommendations.
 """
 
 import base64
@@ -27,14 +27,14 @@ from hpo_envs.tables.table import STATUSES
 META = b"hpo_envs"
 
 MOST = 2**28
-"""Largest uncompressed size in bytes of the runs in the metadata."""
+"""Largest uncompressed size, in bytes, of the runs in the metadata."""
 
 DAMAGE = (ValueError, TypeError, LookupError, AttributeError, OverflowError, RecursionError, OSError, MemoryError)
 """Errors raised by reading damaged or forged files."""
 
 
 def encode(block: Block) -> bytes:
-    """Return the bytes of a part, which are equal for equal runs and seconds; errors as of `flat.evaluations`."""
+    """Return the bytes of a part, equal for equal runs and seconds; errors are those of `flat.evaluations`."""
     runs = {
         "seeds": block.seeds.tolist(), "evaluations": np.diff(block.starts).tolist(), "rest": block.rest,
         "which": block.which.tolist(), "scales": block.scales,
@@ -67,7 +67,7 @@ SHARD_NAME = re.compile(rf"(.+)-(\d+)-(\d+)-{ENDING}")
 
 
 def decode(path: Path) -> Block:
-    """Read a part; raise a `ValueError` if its bytes were changed, or it is not a part in this version's format."""
+    """Read a part; raise a `ValueError` if its bytes have changed, or it is not a part in this version's format."""
     match = SHARD_NAME.fullmatch(path.name)
     if match is None:
         raise ValueError(
@@ -91,28 +91,12 @@ def decode(path: Path) -> Block:
 
 
 def regret_of(path: Path) -> Array:
-    """Return the column `regret` of a part; `decode` omits it, because it can be computed from other columns."""
+    """Return the (all,) column `regret` of a part, which `decode` omits because it follows from other columns."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     file = pq.ParquetFile(pa.BufferReader(regular(path).read_bytes()))
     return np.asarray(file.read(["regret"], use_threads=False)["regret"].to_numpy())
-
-
-def _shared(meta: Mapping[str, Any]) -> dict[str, Any]:
-    header = meta["header"]
-    if not isinstance(header, dict) or not all(isinstance(header.get(key), str) for key in ("env", "agent")):
-        raise ValueError(f"the header {header!r:.80}")
-    return header
-
-
-def _runs(meta: Mapping[str, Any]) -> dict[str, Any]:
-    unpacker = zlib.decompressobj()
-    text = unpacker.decompress(base64.b85decode(meta["runs"]), MOST)
-    if not unpacker.eof:
-        raise ValueError(f"runs of more than {MOST} bytes")
-    runs: dict[str, Any] = json.loads(text)
-    return runs
 
 
 def _ints(values: Any, low: int, high: int) -> npt.NDArray[np.int64]:
@@ -122,7 +106,13 @@ def _ints(values: Any, low: int, high: int) -> npt.NDArray[np.int64]:
 
 
 def _block(table: Any, meta: Mapping[str, Any]) -> Block:
-    header, runs = _shared(meta), _runs(meta)
+    header, unpacker = meta["header"], zlib.decompressobj()
+    if not isinstance(header, dict) or not all(isinstance(header.get(key), str) for key in ("env", "agent")):
+        raise ValueError(f"the header {header!r:.80}")
+    text = unpacker.decompress(base64.b85decode(meta["runs"]), MOST)
+    if not unpacker.eof:
+        raise ValueError(f"runs of more than {MOST} bytes")
+    runs: dict[str, Any] = json.loads(text)
     seeds = _ints(runs["seeds"], 0, 2**63)
     which = _ints(runs["which"], 0, len(runs["rest"])).astype(np.intp)
     starts = np.concatenate([[0], np.cumsum(_ints(runs["evaluations"], 0, 2**31))]).astype(np.int64)
@@ -138,9 +128,10 @@ def _block(table: Any, meta: Mapping[str, Any]) -> Block:
     arrays: dict[str, Array] = {}
     for name, dtype, shape in meta["layout"]:
         entry = tuple(int(k) for k in shape)
-        values = np.array(runs[name], float) if name in ONCE else _values(table, name, math.prod(entry))
-        if name in ONCE and np.dtype(dtype).kind in "iu":
-            values = np.array(runs[name], np.dtype(dtype))
+        if name in ONCE:
+            values = np.array(runs[name], np.dtype(dtype) if np.dtype(dtype).kind in "iu" else float)
+        else:
+            values = _values(table, name, math.prod(entry))
         count = len(seeds) if name in ONCE else int(starts[-1])
         arrays[name] = np.ascontiguousarray(values).reshape(count, *entry).astype(np.dtype(dtype), copy=False)
     if lacking := {"action", "reward", "cost", "recommended"} - arrays.keys():
@@ -153,13 +144,13 @@ def _values(table: Any, name: str, width: int) -> Array:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    column, several = flat.COLUMN_OF[name], name == "reward" and width != 1
+    column = "rewards" if name == "reward" and width != 1 else flat.COLUMN_OF[name]
     if name == "seconds":
         return np.stack([_plain(table[f"{part}_seconds"]) for part in ("ask", "tell")], axis=1)
     if name == "status":
         return _plain(pc.index_in(table[column], pa.array(STATUSES)))
-    if several or flat.SCHEMA_OF[column].startswith("list"):
-        lists = _whole(table["rewards" if several else column])
+    if pa.types.is_list(flat.type_of(column)):
+        lists = _whole(table[column])
         if lists.null_count or not np.array_equal(np.diff(_numbers(lists.offsets)), np.full(len(lists), width)):
             raise ValueError(f"{name} that are not {width} numbers each")
         return _numbers(lists.flatten())

@@ -1,4 +1,4 @@
-"""Expected cost of a study (seconds, bytes), and its division into parts for several machines (`--part`, `--plan`).
+"""Expected cost of a study (`--plan`: seconds, bytes), and its division into parts for several machines (`--part`).
 
 Costs are estimated from the seconds per evaluation in the leaderboard. They divide the work and change no result: a
 part depends on the study alone, not on stored runs.
@@ -24,7 +24,7 @@ UNMEASURED = 0.01
 """Seconds per evaluation of agents that are not on the leaderboard."""
 
 TRAININGS = 20
-"""Expected evaluations per fidelity if a budget is not in evaluations."""
+"""Expected evaluations of a run per fidelity, if its budget is not in evaluations."""
 
 BYTES = 31
 """Stored bytes per evaluation."""
@@ -39,7 +39,7 @@ class PlannedRuns:
     seeds: tuple[int, ...]
     evaluations: float  # expected number per run
     seconds: float  # expected CPU seconds per run
-    measured: bool  # else the seconds are a guess
+    measured: bool  # whether they follow from the leaderboard; else they are a guess
 
 
 @functools.cache
@@ -47,9 +47,9 @@ def _measured() -> dict[tuple[str, str], float]:
     """Return (family, agent) -> largest measured CPU seconds per evaluation in the leaderboard; 0 if not measured."""
     found: dict[tuple[str, str], float] = {}
     for track in json.loads(gzip.decompress(MEASURED.read_bytes()))["tracks"]:
-        family = registry.family_of(track["environments"][0].partition(" ")[0])
+        family = _family(track["environments"][0].partition(" ")[0])
         for record in track["ranking"]:
-            key = (family.name if family else "", record["agent"].partition(" ")[0])
+            key = family, record["agent"].partition(" ")[0]
             found[key] = max(found.get(key, 0.0), record.get("seconds") or 0.0)
     return found
 
@@ -57,22 +57,26 @@ def _measured() -> dict[tuple[str, str], float]:
 def of_fits(
     fits: Iterable[tuple[Any, Any, Problem]], seeds: Mapping[tuple[str, str], tuple[int, ...]]
 ) -> list[PlannedRuns]:
-    """Return the expected cost of the runs of each (environment, entrant, problem)."""
+    """Return the expected cost of the runs of each (environment, entrant, problem); `seeds` are those of each pair."""
     planned = []
     for environment, agent, problem in fits:
         evaluations: float = TRAININGS * (1 if problem.levels is None else len(problem.levels))
         if problem.unit == "evaluations":
             evaluations = problem.budget or (1 if problem.features is None else len(problem.features))
-        family = registry.family_of(environment.id)
-        here = _measured().get((family.name if family else "", agent.algorithm), 0.0)
-        known = here or max((s for (_, a), s in _measured().items() if a == agent.algorithm), default=0.0)
+        of_agent = {family: s for (family, a), s in _measured().items() if a == agent.algorithm}
+        known = of_agent.get(_family(environment.id)) or max(of_agent.values(), default=0.0)
         own, seconds = seeds[environment.id, agent.name], evaluations * (known or UNMEASURED)
         planned.append(PlannedRuns(environment.id, agent.name, own, evaluations, seconds, bool(known)))
     return planned
 
 
+def _family(env_id: str) -> str:
+    family = registry.family_of(env_id)
+    return family.name if family else ""
+
+
 def parsed(text: str) -> tuple[int, int]:
-    """Parse "K/N", part K of N; another form, or a K that is not from 1 to N, raises a `ValueError`."""
+    """Return (K, N) from the text "K/N", part K of N; another form, or a K not from 1 to N, raises a `ValueError`."""
     match = re.fullmatch(r"(\d+)/(\d+)", text)
     if match is None or not 1 <= int(match[1]) <= int(match[2]) <= 10**6:
         raise ValueError(f"--part must be K/N with 1 <= K <= N, got {text!r}")
@@ -93,7 +97,7 @@ def part(planned: Sequence[PlannedRuns], k: int, n: int) -> dict[tuple[str, str]
 
 
 def rows(planned: Sequence[PlannedRuns], missing: Mapping[tuple[str, str], int]) -> list[list[str]]:
-    """Return the plan as rows of text: a header, a row per agent (runs, missing ones, core hours, ...), and totals."""
+    """Return the plan as rows of text: a header, a row per agent, and totals; `missing` are numbers by (id, agent)."""
     lines = [["agent", "runs", "missing", "evaluations", "core hours of missing", "MB"]]
     by: dict[str, list[float]] = {}
     guessed = {p.agent for p in planned if not p.measured}

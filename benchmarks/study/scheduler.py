@@ -39,12 +39,12 @@ class StudyState:
 
     Attributes:
         store: Store of its runs.
-        pairs: (id, agent) of every supported pair -> its seeds.
-        skipped: (id, agent) of every unsupported pair.
+        pairs: (id, agent) of each agent that fits the environment -> its seeds.
+        skipped: (id, agent) of each agent that does not.
         found: Number of runs that were already stored.
         made: Number of new runs.
         errors: (id, agent) -> traceback or message of the error that stopped the agent on that id.
-        capped: id -> budget in evaluations, if the given one exceeds the whole table.
+        capped: id -> budget used instead of the given one, which exceeds the number of evaluations in the whole table.
     """
 
     store: Store
@@ -95,13 +95,13 @@ def conduct(
     """Run and store the missing runs of a study.
 
     After any interruption (an error, Ctrl-C, a kill), stored runs remain; the next call runs the rest. An agent that
-    raises an error is stopped on that id only.
+    raises an error is stopped on that id only, see `StudyState.errors`.
 
     Args:
         study: The study.
         folder: Folder of the store; None: runs are kept in memory.
-        executor: Any `concurrent.futures.Executor`, a factory of one, which replaces a broken pool, or `Calls` of
-            `hpo_envs.benchmarks.runs.executors`; default: this process. It is not closed.
+        executor: Any `concurrent.futures.Executor`; a factory of one, which replaces a broken pool; or `Calls` of
+            `hpo_envs.benchmarks.runs.executors`. It is not closed. Default: this process.
         take: Function that is called with new runs, as columns, once they are stored.
         watch: Progress callback.
         seconds: Target duration of a task in seconds.
@@ -120,9 +120,8 @@ def conduct(
         RuntimeError: The executor is broken and was not given as a factory.
         OSError: Writing to the disk fails.
     """
-    store = Store(folder)
-    outcome = StudyState(store)
-    _, tasks = _missing(study, store, outcome, seconds, run_seconds, part)
+    outcome = StudyState(store := Store(folder))
+    _, tasks = _missing(study, outcome, seconds, run_seconds, part)
     if (length := sum(map(_live_seconds, tasks))) > most:
         raise ValueError(
             f"the trainings of a study must take at most {most / 3600:g} h unless confirmed (--yes), got about "
@@ -132,7 +131,7 @@ def conduct(
     with _alone(store.folder, part, outcome), contextlib.nullcontext() if own is executor else own:
         if store.folder is not None:
             manifest.note(store.folder, outcome.pairs, command)
-        _carry_out(tasks, own, store, outcome, take, watch)
+        _carry_out(tasks, own, outcome, take, watch)
     return outcome
 
 
@@ -144,9 +143,9 @@ def _alone(folder: Path | None, part: tuple[int, int] | None, outcome: StudyStat
         ValueError: A part has no folder or is of another study than earlier parts, or another process holds the lock.
     """
     name = f"{part[0]}-of-{part[1]}" if part else hashlib.sha256(repr(outcome.pairs).encode()).hexdigest()[:16]
-    if folder is None and part is not None:
-        raise ValueError(f"part must be used with a folder, got {name} without one")
     if folder is None:
+        if part is not None:
+            raise ValueError(f"part must be used with a folder, got {name} without one")
         yield
         return
     known = manifest.read(folder) if part else None
@@ -172,50 +171,46 @@ def planned(study: Study, folder: Path | str | None) -> tuple[list[PlannedRuns],
     from hpo_envs.benchmarks.study import plan
 
     outcome = StudyState(Store(folder))
-    fits, tasks = _missing(study, outcome.store, outcome, TASK_SECONDS, limits.RUN_SECONDS)
+    fits, tasks = _missing(study, outcome)
     return plan.of_fits(fits, outcome.pairs), {key_of(task): len(task.seeds) for task in tasks}
 
 
 def _carry_out(
     tasks: Sequence[StudyTask],
     executor: Calls,
-    store: Store,
     outcome: StudyState,
     take: Callable[[Block], object],
     watch: ProgressCallback,
 ) -> None:
-    pending, left = len(tasks), sum(len(task.seeds) for task in tasks)
-    for task in tasks:
-        executor.submit(perform, task)
+    pending, left = 0, sum(len(task.seeds) for task in tasks)
     total = outcome.found + left
     watch(outcome.found, total)
-    while pending:
+    while tasks or pending:
+        for task in tasks:
+            executor.submit(perform, task)
+        pending += len(tasks)
         try:
             done: TaskResult = executor.next()
         except WorkerLost as lost:
             done = TaskResult(lost.argument, (), 0.0, str(lost))
         pending -= 1
-        for block in store.add(done.runs):
+        for block in outcome.store.add(done.runs):
             outcome.made += len(block)
             take(block)
         key = key_of(done.task)
         if done.error is not None:
             outcome.errors.setdefault(key, done.error)
             pending -= executor.drop(lambda task, key=key: key_of(task) == key)  # type: ignore[misc]
-        rest = remainder(done) if key not in outcome.errors else []
-        for task in rest:
-            executor.submit(perform, task)
-        pending += len(rest)
-        left -= len(done.task.seeds) - sum(len(t.seeds) for t in rest)
+        tasks = remainder(done) if key not in outcome.errors else []
+        left -= len(done.task.seeds) - sum(len(task.seeds) for task in tasks)
         watch(total - left, total)
 
 
 def _missing(
     study: Study,
-    store: Store,
     outcome: StudyState,
-    seconds: float,
-    run_seconds: float,
+    seconds: float = TASK_SECONDS,
+    run_seconds: float = limits.RUN_SECONDS,
     part: tuple[int, int] | None = None,
 ) -> tuple[list[Fit], list[StudyTask]]:
     """Return the fits, and a task per pair with missing runs; set `pairs`, `skipped`, `capped` and `found`."""
@@ -225,9 +220,8 @@ def _missing(
         if environment is not replicate:
             outcome.capped[environment.id] = environment.kwargs["budget"]
         problem, fitting, headers = _probe(environment, study.agents, study.seeds[0])
-        names = {c.name for c in fitting}
-        store.check(headers)
-        outcome.skipped.extend((environment.id, c.name) for c in study.agents if c.name not in names)
+        outcome.store.check(headers)
+        outcome.skipped.extend((environment.id, c.name) for c in study.agents if c not in fitting)
         for entrant in fitting:
             outcome.pairs[environment.id, entrant.name] = study.seeds_of(entrant, problem)
             fits.append((environment, entrant, problem))
@@ -238,13 +232,13 @@ def _missing(
             f"{', '.join(e.id for e in study.environments)}"
         )
     chosen, tasks = outcome.pairs, []
-    if part is not None:  # the only case in which what runs cost is asked
+    if part is not None:  # otherwise costs do not matter
         from hpo_envs.benchmarks.study import plan
 
         chosen = plan.part(plan.of_fits(fits, outcome.pairs), *part)
     for environment, entrant, _ in fits:
         wanted = chosen.get((environment.id, entrant.name), ())
-        have = store.seeds(environment.id, entrant.name) if wanted else ()
+        have = outcome.store.seeds(environment.id, entrant.name) if wanted else ()
         missing = tuple(s for s in wanted if s not in have)
         outcome.found += len(wanted) - len(missing)
         if missing:
@@ -263,7 +257,7 @@ def _live_seconds(task: StudyTask) -> float:
 
 
 def _replicated(environment: Environment, subsample: float) -> Environment:
-    """Return the environment with the study's subsample if actions are configurations and it sets none."""
+    """Return the environment, with the study's subsample if actions are configurations and it sets none."""
     kwargs = {k: v for k, v in environment.kwargs.items() if k != "shuffle"}
     if subsample == 1 or "subsample" in kwargs or kind_of_action(environment.id, kwargs) not in ("rows", "fidelity"):
         return environment
@@ -271,7 +265,7 @@ def _replicated(environment: Environment, subsample: float) -> Environment:
 
 
 def _capped(environment: Environment) -> Environment:
-    """Return the environment with a given budget capped at the evaluations in its table, as no more could be used."""
+    """Return the environment, with a given budget capped at the evaluations in its table, as no more could be used."""
     if not isinstance(environment.kwargs.get("budget"), (int, float)):
         return environment
     envs: Any = gym.make_vec(environment.id, num_envs=1, **environment.kwargs)

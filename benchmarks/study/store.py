@@ -1,4 +1,4 @@
-"""Store of runs, a folder of Parquet files: duplicates, damage, runs that must not be mixed (other code, other table).
+"""Store of runs, a folder of Parquet files: duplicates, damage, and runs of other code or tables, which must not mix.
 
     runs/<env>/<agent>-<first seed>-<last seed>-<sha256>.parquet        one row per evaluation
 
@@ -36,7 +36,7 @@ CODE_KEYS = ("agent_numbers", "agent_source", "agent_versions", "environment_sou
 
 
 def code_of(header: Mapping[str, Any]) -> str:
-    """Return eight hexadecimal digits that identify the code of a run, see `CODE_KEYS`."""
+    """Return eight hexadecimal digits of a sha256 of the `CODE_KEYS` of a run's header, which identify its code."""
     code = json.dumps([header.get(key) for key in CODE_KEYS], sort_keys=True)
     return hashlib.sha256(code.encode()).hexdigest()[:8]
 
@@ -94,27 +94,24 @@ def key_of(run: Run) -> RunKey:
 
 
 class _Setting:
-    """Common header of the runs of one id, and the seeds of each agent."""
+    """What the runs of one id have in common, and the seeds of each agent."""
 
     def __init__(self) -> None:
-        self.first: dict[str, Any] = {}
-        self.agents: dict[str, dict[str, Any]] = {}
-        self.tables: dict[str, str] = {}
+        self.agents: dict[str, dict[str, Any]] = {}  # header of the first run of each agent
+        self.tables: dict[str, str] = {}  # name -> sha256
         self.seeds: dict[str, set[int]] = {}
 
     def check(self, h: dict[str, Any], folder: Path | None) -> None:
         """Raise a `ValueError` if a header must not be mixed with those already added."""
         if h["agent"] in self.agents:
-            if _setting(h) != _setting(self.agents[h["agent"]]):
-                _compare(h, self.agents[h["agent"]], RUN_KEYS, folder)
+            _compare(h, self.agents[h["agent"]], RUN_KEYS, folder)
         else:
-            _compare(h, self.first or h, (*RUN_KEYS, *AGENT_KEYS), folder)
+            _compare(h, next(iter(self.agents.values()), h), (*RUN_KEYS, *AGENT_KEYS), folder)
         if self.tables.get(h["table"], h["sha256"]) != h["sha256"]:
             raise _mixed(h, f"sha256 of table {h['table']}", self.tables[h["table"]], h["sha256"], folder)
 
     def add(self, h: dict[str, Any], seeds: Iterable[int] = ()) -> None:
         """Add a checked header, and seeds of its agent."""
-        self.first = self.first or h
         self.agents.setdefault(h["agent"], h)
         self.tables.setdefault(h["table"], h["sha256"])
         self.seeds.setdefault(h["agent"], set()).update(seeds)
@@ -167,7 +164,8 @@ class Store:
             raise FileNotFoundError(f"runs must be in a folder, got {self.folder}, which is not one")
         parts: dict[tuple[str, str], list[Path]] = {}
         known: dict[tuple[str, str], set[int]] = {}
-        for part, block in self.blocks(env, agent, self.added):
+        for part in [part for part in self._parts(env, agent) if part not in self.added]:
+            block = _decoded(part)
             if check is not None:
                 check(part, block)
             who = block.header["env"], block.header["agent"]
@@ -180,11 +178,9 @@ class Store:
             if len(block):
                 yield block
 
-    def blocks(
-        self, env: str | None = None, agent: Agents = None, besides: Collection[Path] = ()
-    ) -> Iterator[tuple[Path, Block]]:
-        """Yield the path and the verified runs of each part but `besides`; runs stored by two processes occur twice."""
-        for part in [part for part in self._parts(env, agent) if part not in besides]:
+    def blocks(self, env: str | None = None, agent: Agents = None) -> Iterator[tuple[Path, Block]]:
+        """Yield the path and the verified runs of each part; runs stored by two processes occur twice."""
+        for part in [*self._parts(env, agent)]:
             yield part, _decoded(part)
 
     def seeds(self, env: str, agent: str) -> set[int]:
@@ -215,24 +211,23 @@ class Store:
             self._settings[env] = setting
         return self._settings[env]
 
-    def _folders(self, env: str | None) -> list[Path]:
-        if self.folder is None:
-            return []
-        folders = self.folder.glob("*") if env is None else [self.folder / quote(env, safe="")]
-        return sorted(f for f in folders if f.is_dir())
-
     def _parts(self, env: str | None, agent: Agents) -> Iterator[Path]:
         names = [agent] if isinstance(agent, str) else agent
-        prefix = ".+" if names is None else "|".join(re.escape(quote(name, safe="")) for name in names)
+        prefix = ".+" if names is None else "|".join(re.escape(_quoted(name)) for name in names)
         wanted = re.compile(rf"({prefix})-(\d+)-\d+(-[0-9a-f]{{64}})?\.parquet")
-        for folder in self._folders(env):
+        folders = () if self.folder is None else self.folder.glob("*") if env is None else [self.folder / _quoted(env)]
+        for folder in sorted(f for f in folders if f.is_dir()):
             matches = [m for m in map(wanted.fullmatch, os.listdir(folder)) if m]
             # The same seeds of all agents one after the other: they have the same episodes.
             yield from (folder / m[0] for m in sorted(matches, key=lambda m: (int(m[2]), m[0])))
 
 
+def _quoted(name: str) -> str:
+    return quote(name, safe="")
+
+
 def _publish(block: Block, root: Path) -> Path:
-    env, agent = (quote(block.header[key], safe="") for key in ("env", "agent"))
+    env, agent = _quoted(block.header["env"]), _quoted(block.header["agent"])
     data = parquet.encode(block)
     part = atomic.inside(root, root / env / parquet.name_of(agent, block.seeds, data))
     part.parent.mkdir(parents=True, exist_ok=True)
@@ -243,7 +238,7 @@ def _publish(block: Block, root: Path) -> Path:
 def _decoded(part: Path) -> Block:
     """Read a part; raise a `ValueError` if folder and file name, by which runs are found, do not match its runs."""
     block = parquet.decode(part)
-    env, agent = (quote(block.header[key], safe="") for key in ("env", "agent"))
+    env, agent = _quoted(block.header["env"]), _quoted(block.header["agent"])
     stem = f"{agent}-{block.seeds.min()}-{block.seeds.max()}-"
     if part.parent.name != env or not re.fullmatch(re.escape(stem) + parquet.ENDING, part.name):
         raise ValueError(f"{part} must be {env}/{stem}..., where its runs belong, got a renamed or moved file")
@@ -263,19 +258,11 @@ def _same(part: Path, block: Block, others: Sequence[Path], seeds: set[int]) -> 
                     )
 
 
-def _setting(header: dict[str, Any]) -> dict[str, Any]:
-    rest = header.copy()
-    for key in RUN_KEYS:
-        rest.pop(key, None)
-    return rest
-
-
 def _compare(new: Mapping[str, Any], old: Mapping[str, Any], ignored: Sequence[str], folder: Path | None) -> None:
-    # What was asked for first: other arguments may be why other code was used.
-    for key in sorted((new.keys() | old.keys()) - set(ignored), key=lambda k: (k in CODE_KEYS, k)):
+    differ = {key for key in new.keys() | old.keys() if new.get(key) != old.get(key)} - {*ignored}
+    # Arguments first: they may be why other code was used.
+    for key in sorted(differ, key=lambda k: (k in CODE_KEYS, k)):
         a, b = old.get(key), new.get(key)
-        if a == b:
-            continue
         if isinstance(a, dict) and isinstance(b, dict):
             key, a, b = next((f"{key} {k}", a.get(k), b.get(k)) for k in sorted(a | b) if a.get(k) != b.get(k))
         raise _mixed(new, key, a, b, folder)

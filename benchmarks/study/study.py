@@ -22,7 +22,7 @@ table. Agents run on the environments that they can work on; `isolate = true` ru
 
 from __future__ import annotations
 
-import dataclasses
+import contextlib
 import fnmatch
 import importlib.util
 import re
@@ -66,16 +66,9 @@ class Environment:
     transfer: str | None = None
 
     def problem(self) -> registry.Problem:
-        """Return the `Problem` that agents get in this environment.
-
-        Raises:
-            ValueError: There are no such source tasks.
-        """
-        env = gym.make(self.id, disable_env_checker=True, **self.kwargs)
-        try:
+        """Return the `Problem` that agents get in this environment; a `ValueError` without the source tasks."""
+        with contextlib.closing(gym.make(self.id, disable_env_checker=True, **self.kwargs)) as env:
             return problem_of(env, self.transfer)
-        finally:
-            env.close()
 
 
 @dataclass(frozen=True)
@@ -158,7 +151,7 @@ SEEDS, SLOW_SEEDS = 100, 20
 """Default numbers of seeds: in general, and of agents that take more than a second per run."""
 
 LONGEST_NAME = 120
-"""Largest length of an agent's percent-encoded name, which is part of file names (at most 255 characters)."""
+"""Maximum length of an agent's percent-encoded name, because file names contain it."""
 
 MOST_SEEDS = 1_000_000
 """Largest number of seeds of a study, so that a typing error does not fill the memory."""
@@ -200,7 +193,7 @@ def from_data(data: Mapping[str, Any]) -> Study:
 
 
 def seeds_of(given: Any) -> tuple[int, ...]:
-    """Return the sorted seeds given as `100` (0 to 99), `"100-199"`, or a list of such ranges and ints.
+    """Return the sorted seeds of `100` (0 to 99), `"100-199"`, or a list of such ranges and of single seeds.
 
     Raises:
         ValueError: The value has another form or is empty, or seeds are repeated, too large or over `MOST_SEEDS`.
@@ -210,11 +203,11 @@ def seeds_of(given: Any) -> tuple[int, ...]:
     found: list[int] = []
     for entry in _listed(given):
         match = re.fullmatch(r"(\d+)-(\d+)", entry) if isinstance(entry, str) else None
-        last = int(match[2]) if match else entry
+        first, last = map(int, match.groups()) if match else (entry, entry)
         if isinstance(last, int) and last >= 2**63:
             raise ValueError(f"seeds must be below 2**63, got {entry!r}")
-        if match and 0 <= int(match[2]) - int(match[1]) < MOST_SEEDS - len(found):
-            found.extend(range(int(match[1]), int(match[2]) + 1))
+        if match and 0 <= last - first < MOST_SEEDS - len(found):
+            found.extend(range(first, last + 1))
         elif isinstance(entry, int) and not isinstance(entry, bool) and entry >= 0 and isinstance(given, list):
             found.append(entry)
         else:
@@ -227,12 +220,12 @@ def seeds_of(given: Any) -> tuple[int, ...]:
 
 
 def _environments(entry: Any, shared: Mapping[str, Any]) -> list[Environment]:
-    given: dict[str, Any] = {"id": entry} if isinstance(entry, str) else _table(entry)
+    given: dict[str, Any] = dict(entry) if isinstance(entry, Mapping) else {"id": entry}
     _known(given, ("id", *SETTINGS), "key of an environment")
-    if not isinstance(given.get("id"), str):
+    pattern = given.pop("id", None)
+    if not isinstance(pattern, str):
         raise ValueError(f"an environment must be an id or a table with an id, got {entry!r}")
-    pattern = "*" if given["id"] == "all" else given.pop("id")
-    given.pop("id", None)
+    pattern = "*" if pattern == "all" else pattern
     if set(pattern) & set("*?["):
         own = [s.id for s in env_registry.own()] if env_registry.names_user_tables(pattern) else []
         ids = fnmatch.filter([*(i for i, s in SPECS.items() if env_registry.installed(s)), *own], pattern)
@@ -261,13 +254,12 @@ def entrants(entry: Any, isolated: Any) -> list[Entrant]:
     Raises:
         ValueError: The entry is not valid, the agent cannot be run, or a file is not that of a trained policy.
     """
-    given: dict[str, Any] = _table(entry) if isinstance(entry, Mapping) else {"name": entry}
+    given: dict[str, Any] = dict(entry) if isinstance(entry, Mapping) else {"name": entry}
     isolated = given.get("isolate", isolated)
     if not isinstance(isolated, (bool, str)):
         raise ValueError(f"isolate must be true, false or an interpreter, got {isolated!r}")
     if entry == "all":
-        names = [n for n, e in registry.AGENTS.items() if e.entrant and e.installed]
-        return [Entrant(n, n, isolated=isolated) for n in names]
+        return [Entrant(n, n, isolated=isolated) for n, e in registry.AGENTS.items() if e.entrant and e.installed]
     _known(given, ("name", "algorithm", "hyperparameters", "isolate"), "key of an agent")
     name = given.get("name", given.get("algorithm"))
     if not isinstance(name, str):
@@ -278,31 +270,25 @@ def entrants(entry: Any, isolated: Any) -> list[Entrant]:
         )
     if name in registry.AGENTS and given.get("algorithm", name) != name:
         raise ValueError(f"an agent must not have the name of another one, got {name!r} for {given['algorithm']!r}")
-    one = Entrant(name, given.get("algorithm", name), given.get("hyperparameters", {}), isolated=isolated)
-    if one.algorithm.startswith("policy:"):
+    algorithm, hyperparameters = given.get("algorithm", name), given.get("hyperparameters", {})
+    if algorithm.startswith("policy:"):
         from hpo_envs.agents.transfer import policy_file
 
-        file = Path(one.algorithm.removeprefix("policy:"))
-        arguments = {**one.hyperparameters, **policy_file.arguments(str(file))}
-        name = name if name != one.algorithm else f"policy:{file.name}"
-        return [dataclasses.replace(one, name=name, algorithm=POLICY, hyperparameters=arguments)]
-    if ":" in one.algorithm and not isolated:
-        registry.factory(one.algorithm)
-    elif ":" in one.algorithm:
-        if importlib.util.find_spec(one.algorithm.partition(":")[0].partition(".")[0] or "?") is None:
-            raise ValueError(f"agent must be importable as module:factory, got {one.algorithm!r}")
-    elif not registry.entry(one.algorithm).installed and not isinstance(isolated, str):
-        extra = registry.entry(one.algorithm).extra or ""
-        raise ValueError(f"agent {one.algorithm} must have its package installed, got none: {install(extra)}")
-    return [one]
+        file = Path(algorithm.removeprefix("policy:"))
+        name = name if name != algorithm else f"policy:{file.name}"
+        return [Entrant(name, POLICY, {**hyperparameters, **policy_file.arguments(str(file))}, isolated)]
+    if ":" in algorithm and not isolated:
+        registry.factory(algorithm)
+    elif ":" in algorithm:
+        if importlib.util.find_spec(algorithm.partition(":")[0].partition(".")[0] or "?") is None:
+            raise ValueError(f"agent must be importable as module:factory, got {algorithm!r}")
+    elif not (entry := registry.entry(algorithm)).installed and not isinstance(isolated, str):
+        raise ValueError(f"agent {algorithm} must have its package installed, got none: {install(entry.extra or '')}")
+    return [Entrant(name, algorithm, hyperparameters, isolated)]
 
 
 def _listed(value: Any) -> list[Any]:
     return list(value) if isinstance(value, (list, tuple)) else [value]
-
-
-def _table(value: Any) -> dict[str, Any]:
-    return dict(value) if isinstance(value, Mapping) else {}
 
 
 def _known(given: Mapping[str, Any], keys: Collection[str], what: str) -> None:
@@ -313,6 +299,5 @@ def _known(given: Mapping[str, Any], keys: Collection[str], what: str) -> None:
 def _distinct(what: str, values: list[Any]) -> None:
     if not values:
         raise ValueError(f"{what} must not be empty, got none")
-    twice = sorted(v for v, count in Counter(values).items() if count > 1)
-    if twice:
-        raise ValueError(f"{what} must be distinct, got {twice[0]!r} twice")
+    if twice := [v for v, count in Counter(values).items() if count > 1]:
+        raise ValueError(f"{what} must be distinct, got {min(twice)!r} twice")

@@ -7,7 +7,7 @@ import time
 import traceback
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -27,7 +27,7 @@ LARGEST = 128
 
 @dataclass(frozen=True)
 class StudyTask:
-    """Seeds for an agent to run on an id."""
+    """Runs of an agent on an environment with some seeds, to be made by one call."""
 
     environment: Environment
     agent: Entrant
@@ -37,7 +37,7 @@ class StudyTask:
 
     @property
     def foreign(self) -> str | None:
-        """Name of the factory, if it is from outside this package and runs in the worker's process; else None."""
+        """The agent's `module:factory`, if that is outside code which runs in the worker's process; else None."""
         algorithm = self.agent.algorithm
         return algorithm if ":" in algorithm and algorithm != POLICY and not self.agent.isolated else None
 
@@ -50,7 +50,7 @@ class TaskResult:
     """Result of a task."""
 
     task: StudyTask
-    runs: tuple[Run, ...]  # finished, in the order of the task's seeds, possibly not all
+    runs: tuple[Run, ...]  # of the first seeds of the task, in their order
     seconds: float  # duration of the runs
     error: str | None = None  # traceback or message of the error that stopped the task
 
@@ -67,7 +67,7 @@ def perform(task: StudyTask) -> TaskResult:
     agent (such as `SystemExit`) stops it on this id only, as does a run that exceeds its time or memory limit. An
     isolated agent has one process for all runs of the task.
     """
-    import scipy.linalg  # noqa: F401  (seconds in a fresh process, which are not the agent's)
+    import scipy.linalg  # noqa: F401  (takes seconds in a fresh process, which must not count as the agent's)
 
     if not (python := task.agent.isolated):
         return _perform(task, False)
@@ -85,32 +85,20 @@ def perform(task: StudyTask) -> TaskResult:
 def _perform(task: StudyTask, isolate: Literal[False] | IsolatedProcess) -> TaskResult:
     start = time.perf_counter()
     runs: list[Run] = []
-    size = 1
+    size, agent, environment = 1, task.agent, task.environment
+    given: Any = {"env_kwargs": environment.kwargs, "transfer": environment.transfer}
     while len(runs) < len(task.seeds):
         seeds = task.seeds[len(runs) : len(runs) + size]
+        limit = limits.deadline(task.run_seconds * len(seeds))
         try:
-            with (
-                limits.interrupts(),
-                warnings.catch_warnings(),
-                np.errstate(),
-                limits.deadline(task.run_seconds * len(seeds)),
-                limits.memory(),
-            ):
-                batch = run(
-                    task.agent.algorithm,
-                    task.environment.id,
-                    seeds,
-                    env_kwargs=task.environment.kwargs,
-                    isolate=isolate,
-                    transfer=task.environment.transfer,
-                    **task.agent.hyperparameters,
-                )
+            with limits.interrupts(), warnings.catch_warnings(), np.errstate(), limit, limits.memory():
+                batch = run(agent.algorithm, environment.id, seeds, isolate=isolate, **given, **agent.hyperparameters)
         except KeyboardInterrupt:
             raise
         except BaseException as error:
             said = advice(error) or traceback.format_exc()
             return TaskResult(task, tuple(runs), time.perf_counter() - start, said)
-        runs.extend(dataclasses.replace(r, header=task.agent.describe(r.header)) for r in batch)
+        runs.extend(dataclasses.replace(r, header=agent.describe(r.header)) for r in batch)
         spent = time.perf_counter() - start
         if spent >= task.seconds:
             break
@@ -121,9 +109,9 @@ def _perform(task: StudyTask, isolate: Literal[False] | IsolatedProcess) -> Task
 
 def remainder(done: TaskResult) -> list[StudyTask]:
     """Return tasks of similar duration for the remaining seeds of a task; none after an error."""
+    if done.error is not None:
+        return []
     task = done.task
     left = task.seeds[len(done.runs) :]
-    if done.error is not None or not left:
-        return []
     size = max(1, int(task.seconds * len(done.runs) / max(done.seconds, 1e-9)))
     return [dataclasses.replace(task, seeds=left[i : i + size]) for i in range(0, len(left), size)]

@@ -10,7 +10,7 @@ from hpo_envs.benchmarks.comparison.replay import Replay
 from hpo_envs.benchmarks.study import store
 from hpo_envs.commands.main import main
 from hpo_envs.families import registry
-from tests.helpers import raises
+from tests.helpers import raises, rejects
 
 STUDY: dict[str, Any] = {
     "environments": ["NMTHPO-zhen-v0", "NMTHPO-jaen-v0"],
@@ -45,6 +45,8 @@ def test_a_comparison_in_memory_equals_the_stored_one(tmp_path: Path) -> None:
     assert here.verdict().startswith("NMTHPO: On these 2 tasks, ")
     assert str(here).count("mean regret") == 2
     assert "Comparison of 2 agents on 2 environments" in repr(here)
+    assert Comparison.load(more=store.read(tmp_path)).digest() == here.digest()
+    rejects("runs must not be empty", Comparison.load().verdict)
     frame = there.frame()
     assert len(frame) == 2 * 2 * 6 * 4
     times = ["ask_seconds", "tell_seconds"]

@@ -12,7 +12,7 @@ import pytest
 
 from hpo_envs.benchmarks import Comparison
 from hpo_envs.benchmarks.comparison import replay as replay_module
-from hpo_envs.benchmarks.comparison.replay import Replay
+from hpo_envs.benchmarks.comparison.replay import Replay, table_of
 from hpo_envs.benchmarks.runs import Run, run
 from hpo_envs.benchmarks.study import store
 from hpo_envs.commands.main import main
@@ -153,6 +153,12 @@ def test_agents_share_episodes_wherever_their_parts_begin(
         header = {"agent": name, "algorithm": "random"}
         _stored(tmp_path, [dataclasses.replace(r, header={**r.header, **header}) for r in runs])
     assert (_checked(tmp_path).checked, len(problems)) == (600, made)
+
+
+def test_table_that_environment_no_longer_makes_is_rejected(tmp_path: Path) -> None:
+    (one,) = run("random", "FIESTA-gaussian-v0", [0], budget=5, env_kwargs={"means": [0.1, 0.5]})
+    stale = dataclasses.replace(one, header={**one.header, "table": "fiesta/gaussian-old"})
+    rejects("fiesta/gaussian-old .* must have sha256 .*, got no table of this name", table_of, stale.header)
 
 
 def test_cells_are_built_again(tmp_path: Path) -> None:

@@ -152,6 +152,7 @@ def test_pairs_can_be_read_either_way() -> None:
     assert sentences.against(track, "a", "a") is None
     assert [numbers.number(v) for v in (None, -0.0, 0.12345)] == ["never", "0", "0.123"]
     assert sentences.listed(list("abcdefghij"), 4) == "a, b and 8 more"
+    assert sentences.listed([]) == ""
 
 
 def test_regret_has_logarithmic_axis_where_curves_crowd() -> None:

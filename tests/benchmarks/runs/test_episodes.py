@@ -10,11 +10,11 @@ import pytest
 from hpo_envs.agents.random import RandomSearch
 from hpo_envs.benchmarks.comparison.replay import table_of
 from hpo_envs.benchmarks.runs import Run, run
-from hpo_envs.benchmarks.runs.episodes import seeds_of
+from hpo_envs.benchmarks.runs.episodes import has_rows, seeds_of
 from hpo_envs.commands.main import main
 from hpo_envs.core.subsample import View
 from hpo_envs.tables.table import LOST, STATUSES
-from tests.helpers import first_key, raises
+from tests.helpers import first_key, raises, rejects
 
 CASES: list[tuple[str, dict[str, Any]]] = [
     ("NMTHPO-zhen-v0", {}), ("NMTHPO-zhen-mo-v0", {"budget": 12}), ("NASBenchNLP-ptb-final-v0", {"budget": 30}),
@@ -28,6 +28,10 @@ VIEWED = [c for c in CASES if c[0] != "NMTHPO-v0"]
 
 def _runs(case: tuple[str, dict[str, Any]], seeds: Any, agent: Any = "random", **kwargs: Any) -> list[Run]:
     return run(agent, case[0], seeds, env_kwargs={**case[1], **kwargs})
+
+
+def test_ids_of_other_packages_are_rejected() -> None:
+    rejects("env_id must be a registered id .*, got 'CartPole-v1'", has_rows, "CartPole-v1", {})
 
 
 def _identical(a: Run, b: Run) -> bool:

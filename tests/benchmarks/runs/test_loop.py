@@ -33,7 +33,7 @@ def test_target_is_asked_of_every_evaluation() -> None:
 
 @pytest.mark.parametrize(
     ("seeds", "message"),
-    [([], "not empty"), ([1, 1], "distinct"), ([-1], "ints >= 0, got -1"), ([1.5], "ints >= 0, got 1.5")],
+    [([], "not empty"), ([1, 1], "distinct"), ([-1], "ints >= 0"), ([1.5], "got 1.5"), ([2**63], "below 2")],
 )
 def test_seeds_are_validated(seeds: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):

@@ -33,10 +33,10 @@ def test_callables_have_name_wherever_they_are_in_memory() -> None:
 
 def test_each_pull_of_a_batch_has_an_entry() -> None:
     log = EpisodeLog()
-    log.add([3, 5], 1.5, {"status": "ok", "cost": 2.0, "scores": [1.0, 2.0]})
+    log.add([3, 5], 1.5, {"status": "ok", "cost": 2.0, "price": 3.0, "scores": [1.0, 2.0]})
     log.add(4, 0.5, {"status": "ok", "cost": 1.0, "price": 7.0})
     assert (log.actions, log.rewards, log.costs, log.statuses) == ([3, 5, 4], [1.0, 2.0, 0.5], [1.0, 1.0, 1.0], [0] * 3)
-    assert log.prices == [7.0]
+    assert log.prices == [1.5, 1.5, 7.0]
 
 
 def test_moves_are_kept_by_evaluation() -> None:
