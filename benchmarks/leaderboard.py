@@ -116,7 +116,7 @@ def with_sources(envs: Sequence[Environment]) -> list[Environment]:
 
 
 def unseen(agent: Entrant, envs: Sequence[Environment]) -> list[Environment]:
-    """Return the environments that an agent supports, without kinds in which any of them has train/test overlap.
+    """Return the environments that an agent supports, without kinds (classes) that have one with train/test overlap.
 
     An agent that runs on only some environments of a kind would split the kind into two rankings.
     """
@@ -143,10 +143,9 @@ def run_all(folder: Path, planned: Sequence[tuple[str, Study]], jobs: int) -> in
     return failed
 
 
-def _thin(panel: Mapping[str, Any], bands: int, points: int = 20) -> dict[str, Any]:
-    """Return a panel with at most `points` points per curve: the means, and the first `bands` of their bounds."""
-    many = len(panel["x"])
-    keep = sorted({round(i * (many - 1) / (points - 1)) for i in range(points)})
+def _thin(panel: Mapping[str, Any], bands: int) -> dict[str, Any]:
+    """Return a panel with at most 20 points per curve: the means, and the first `bands` of their bounds."""
+    keep = sorted({round(i * (len(panel["x"]) - 1) / 19) for i in range(20)})
     agents = {a: [[line[i] for i in keep] for line in lines[: 1 + bands]] for a, lines in panel["agents"].items()}
     return {"x": [panel["x"][i] for i in keep], "agents": agents}
 

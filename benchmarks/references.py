@@ -44,7 +44,7 @@ VARIANTS: tuple[tuple[str, dict[str, Any]], ...] = (
 
 
 def on_box(params: Any, task: int, *, points: int = RANDOM, generations: int = GENERATIONS) -> tuple[float, float]:
-    """Return (best reward found, median of random actions) on a task (an index) of a box with one objective.
+    """Return (best reward found, median reward of random actions) on a task (an index) of a box with one objective.
 
     The evolution strategy keeps the best of parents and children. Each child is a parent with about a third of its
     coordinates changed by steps of various sizes, or redrawn.
@@ -71,7 +71,7 @@ def on_box(params: Any, task: int, *, points: int = RANDOM, generations: int = G
 
 
 def of_cells(env_id: str, kwargs: dict[str, Any], known: float, effort: float = 1.0) -> tuple[float, float]:
-    """Return (best reward found or `known`, median of random cells); `effort` scales the cells per run of `CELLS`."""
+    """Return (best reward found, at least `known`, median of random cells); `effort` scales the cells of each run."""
     found = {}
     for agent, (seeds, budget) in CELLS.items():
         made = runs.run(agent, env_id, range(seeds), budget=max(1, round(effort * budget)), env_kwargs=kwargs)
@@ -80,7 +80,10 @@ def of_cells(env_id: str, kwargs: dict[str, Any], known: float, effort: float = 
 
 
 def study(known: Mapping[str, dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Yield `name`, `best`, `reference` of each task of installed box and cell ids, `VARIANTS`; keep `known` ones."""
+    """Yield a record (`name`, `best`, `reference`) for each task of the installed box and cell ids and of `VARIANTS`.
+
+    Records in `known`, by name, are yielded unchanged instead of computed.
+    """
     whole = [i for i, s in SPECS.items() if installed(s) and kind_of_action(i, {}) in ("box", "graph")]
     for env_id, kwargs in (*((i, {}) for i in whole), *VARIANTS):
         arguments = {k: v for k, v in kwargs.items() if k not in scales.ELSEWHERE}

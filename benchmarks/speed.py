@@ -44,7 +44,7 @@ MOST = 1024
 
 
 class MinimalTable(gym.Env[Any, Any]):
-    """A minimal table environment: a look-up, six observed numbers, an info dict."""
+    """A minimal table environment: a look-up of the reward, six observed numbers, an info dict."""
 
     def __init__(self) -> None:
         rng = np.random.default_rng(0)
@@ -66,7 +66,7 @@ class MinimalTable(gym.Env[Any, Any]):
 
 
 def best_of(rounds: int, timed: Mapping[str, Callable[[], float]]) -> dict[str, float]:
-    """Return the minimum of each timing by name, over interleaved rounds."""
+    """Call each timing in interleaved rounds; return its minimum by name."""
     best = dict.fromkeys(timed, float("inf"))
     for _ in range(rounds):
         for name, measure in timed.items():
@@ -203,7 +203,7 @@ def _run(agent: str, count: int, budget: int, unit: float) -> Callable[[], float
 
 
 def imports() -> dict[str, float]:
-    """Return CPU milliseconds, in new processes: import Gymnasium; that, the suite and a first make; `--help`."""
+    """Return CPU milliseconds of new processes: `import gymnasium`; the suite and a first `make`; `hpo-envs --help`."""
     code = {
         "import gymnasium": "import gymnasium",
         "+ import hpo_envs + first make": ("import gymnasium, hpo_envs; gymnasium.make('NMTHPO-swen-v0')"),
@@ -231,7 +231,10 @@ PARTS: dict[str, tuple[Callable[[], dict[str, float]], str]] = {
 
 
 def report(names: list[str]) -> dict[str, dict[str, float]]:
-    """Run the parts with these names (none: all); print their figures, with ratios to the peers, and return them."""
+    """Run the parts with these names (none: all); print their figures, with ratios to the peers, and return them.
+
+    A name stands for all parts that begin with it, such as `batched` for `batched 64`.
+    """
     result = {}
     for part in (p for p in PARTS if not names or p.partition(" ")[0] in names):
         measure, unit = PARTS[part]
@@ -244,7 +247,10 @@ def report(names: list[str]) -> dict[str, dict[str, float]]:
 
 
 def compare(names: list[str], checkout: Path, rounds: int = 5) -> dict[str, dict[str, tuple[float, float]]]:
-    """Print and return (here, there) median times of this package and another checkout's, in alternating processes."""
+    """Print and return (here, there) median times by part and figure, of this package and of another checkout's.
+
+    They are measured in alternating processes, `rounds` of each. No names: all parts.
+    """
     both: tuple[list[Any], list[Any]] = [], []
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "figures.json"

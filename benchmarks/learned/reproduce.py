@@ -93,19 +93,15 @@ def policy(r: Reproduction) -> None:
     _run("policies", POLICIES, 2 * TRIALS, r)
 
 
-def _run(name: str, methods: Mapping[str, tuple[str, dict[str, Any]]], trials: int, r: Reproduction) -> None:
-    todo = [(i, m) for i in every_id() for m in methods]
-    done = r.map(adaptation.scores, [(i, *methods[m], list(r.seeds(trials))) for i, m in todo], name, "table")
-    show(name, dict(zip(todo, done, strict=True)), r)
-
-
 def every_id() -> list[str]:
     """Return the ids of both `tasks.FAMILIES`, without degenerate ones."""
     return [i for f in tasks.FAMILIES for i in tasks.ids(f)]
 
 
-def show(name: str, found: Mapping[tuple[str, str], Floats], r: Reproduction) -> None:
-    """Write and print the (2, seeds) mean and final regrets by id and method, and the differences of `PAIRS`."""
+def _run(name: str, methods: Mapping[str, tuple[str, dict[str, Any]]], trials: int, r: Reproduction) -> None:
+    todo = [(i, m) for i in every_id() for m in methods]
+    done = r.map(adaptation.scores, [(i, *methods[m], list(r.seeds(trials))) for i, m in todo], name, "table")
+    found = dict(zip(todo, done, strict=True))
     rows = [
         {"id": i, "method": m, "anytime": f"{s[0].mean():.4f}", "final": f"{s[1].mean():.4f}", "seeds": s.shape[1]}
         for (i, m), s in found.items()

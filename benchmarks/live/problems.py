@@ -120,7 +120,7 @@ def halves(name: str, rows: int) -> tuple[np.ndarray, ...]:
 
 
 def _score(model: Any, name: str, rows: int) -> float:
-    """Return the mean score of two-fold cross-validation of a model on the `halves` of the data."""
+    """Return the mean accuracy (of classifiers) or R^2 of a model in two-fold cross-validation on `halves`."""
     x, y, v, w = halves(name, rows)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -130,16 +130,6 @@ def _score(model: Any, name: str, rows: int) -> float:
 def svm_digits(config: Config, data: str = "digits", rows: int = 300) -> float:
     """Accuracy of a support vector machine on 300 digits, or on `rows` rows of other data."""
     return _score(SVC(**config, max_iter=5000), data, rows)
-
-
-def forest_cancer(config: Config) -> float:
-    """Accuracy of a random forest on 300 rows of the breast cancer data."""
-    return _score(RandomForestClassifier(**config, random_state=0), "breast_cancer", 300)
-
-
-def boosting_diabetes(config: Config) -> float:
-    """R^2 of gradient boosting on 200 rows of the diabetes data."""
-    return _score(GradientBoostingRegressor(**config, random_state=0), "diabetes", 200)
 
 
 def network_wine(config: Config) -> float:
@@ -154,21 +144,11 @@ def network_wine(config: Config) -> float:
         return 0.0
 
 
-def ridge_diabetes(config: Config) -> float:
-    """R^2 of kernel ridge regression on 200 rows of the diabetes data, at least -1."""
-    return max(-1.0, _score(KernelRidge(**config), "diabetes", 200))
-
-
 def neighbours_digits(config: Config) -> float:
     """Accuracy of nearest neighbours in principal components of 300 digits."""
     given = dict(config)
     pca = PCA(given.pop("components"), whiten=given.pop("whiten"), random_state=0, svd_solver="full")
     return _score(make_pipeline(pca, KNeighborsClassifier(**given)), "digits", 300)
-
-
-def linear_cancer(config: Config) -> float:
-    """Accuracy of a linear model trained by stochastic gradient descent for five epochs on the breast cancer data."""
-    return _score(SGDClassifier(**config, max_iter=5, tol=None, random_state=0), "breast_cancer", 569)
 
 
 def hartmann6_in_60(config: Config) -> float:
@@ -281,12 +261,6 @@ def training_tree(config: Config) -> float:
     return float(-loss)
 
 
-def histboost_diabetes(config: Config) -> float:
-    """R^2 of histogram-based gradient boosting on 200 rows of the diabetes data, at least -1."""
-    model = HistGradientBoostingRegressor(**config, early_stopping=False, random_state=0)
-    return max(-1.0, _score(model, "diabetes", 200))
-
-
 def pipeline_digits(config: Config) -> float:
     """Accuracy of a pipeline on 300 digits: an optional reduction of the features, then one of four classifiers."""
     given = dict(config)
@@ -363,12 +337,12 @@ PROBLEMS: tuple[LiveProblem, ...] = (
     LiveProblem("forest-cancer", {
         "n_estimators": (4, 24, "log"), "max_depth": (1, 12), "max_features": (0.05, 1.0),
         "min_samples_leaf": (1, 30, "log"), "criterion": ["gini", "entropy"], "bootstrap": [False, True],
-    }, forest_cancer),
+    }, lambda c: _score(RandomForestClassifier(**c, random_state=0), "breast_cancer", 300)),
     LiveProblem("boosting-diabetes", {
         "learning_rate": (1e-3, 1.0, "log"), "n_estimators": (5, 50, "log"), "max_depth": (1, 6),
         "subsample": (0.3, 1.0), "min_samples_leaf": (1, 40, "log"), "max_features": (0.1, 1.0),
         "loss": ["squared_error", "huber"], "alpha": {"low": 0.5, "high": 0.99, "if": {"loss": ["huber"]}},
-    }, boosting_diabetes),
+    }, lambda c: _score(GradientBoostingRegressor(**c, random_state=0), "diabetes", 200)),
     LiveProblem("network-wine", {
         "layers": (1, 3), "units": (4, 64, "log"), "activation": ["relu", "tanh", "logistic"],
         "solver": ["adam", "sgd"], "learning_rate_init": (1e-4, 1.0, "log"), "alpha": (1e-6, 1.0, "log"),
@@ -380,7 +354,7 @@ PROBLEMS: tuple[LiveProblem, ...] = (
         "gamma": {"low": 1e-5, "high": 10.0, "log": True, "if": {"kernel": ["rbf", "laplacian", "polynomial"]}},
         "degree": {"low": 1, "high": 4, "if": {"kernel": ["polynomial"]}},
         "coef0": {"low": 0.0, "high": 3.0, "if": {"kernel": ["polynomial"]}},
-    }, ridge_diabetes),
+    }, lambda c: max(-1.0, _score(KernelRidge(**c), "diabetes", 200))),
     LiveProblem("neighbours-digits", {
         "components": (1, 50, "log"), "whiten": [False, True], "n_neighbors": (1, 60, "log"),
         "weights": ["uniform", "distance"], "metric": ["euclidean", "manhattan", "chebyshev", "cosine"],
@@ -392,7 +366,7 @@ PROBLEMS: tuple[LiveProblem, ...] = (
         "eta0": {"low": 1e-5, "high": 1.0, "log": True,
          "if": {"learning_rate": ["constant", "invscaling", "adaptive"]}},
         "power_t": {"low": 0.1, "high": 0.9, "if": {"learning_rate": ["invscaling"]}}, "average": [False, True],
-    }, linear_cancer),
+    }, lambda c: _score(SGDClassifier(**c, max_iter=5, tol=None, random_state=0), "breast_cancer", 569)),
     LiveProblem("cushlepor-ted-ende", LEPOR, LEPOR),
     LiveProblem("charhpo-g2p-dut", TRANSDUCTION, TRANSDUCTION),
     LiveProblem("styblinski5-noise", {f"x{j}": (-5.0, 5.0) for j in range(5)}, styblinski5, noise=60.0),
@@ -440,7 +414,8 @@ PROBLEMS: tuple[LiveProblem, ...] = (
         "learning_rate": (5e-3, 1.0, "log"), "max_iter": (3, 20), "max_leaf_nodes": (2, 31, "log"),
         "min_samples_leaf": (1, 40, "log"), "l2_regularization": (1e-6, 1e2, "log"), "max_features": (0.1, 1.0),
         "max_bins": (4, 255, "log"), "loss": ["squared_error", "absolute_error"],
-    }, histboost_diabetes),
+    }, lambda c: max(-1.0, _score(
+        HistGradientBoostingRegressor(**c, early_stopping=False, random_state=0), "diabetes", 200))),
     LiveProblem("pipeline-digits", {
         "reduction": ["none", "pca", "best"],
         "components": {"low": 2, "high": 50, "log": True, "if": {"reduction": ["pca"]}},

@@ -137,15 +137,15 @@ def line(axes: Any, x: Any, band: Sequence[Any], label: str, look: Mapping[str, 
 
 
 def most(order: Sequence[str]) -> list[str]:
-    """Return the first agents and, if present, random search, at most `MOST` in all and in the given order."""
+    """Return the first agents and, if it is among them all, random search: at most `MOST`, in the given order."""
     first = [a for a in order if a != "random"][: MOST - ("random" in order)]
     return [a for a in order if a in first or a == "random"]
 
 
 def crowded(agents: Mapping[str, Sequence[Sequence[float]]]) -> bool:
-    """Return whether a log axis is better: the middle of several lines ends low, but above `FLOOR`, and none below 0.
+    """Return whether a logarithmic axis is better: the median end of several lines is low, and none ends below 0.
 
-    Low is within a tenth of the highest value.
+    Low is above `FLOOR`, but below a tenth of the highest value. The first row of each agent is its line.
     """
     top = max(v for band in agents.values() for v in band[0] if v is not None)
     ends = sorted(band[0][-1] for band in agents.values())

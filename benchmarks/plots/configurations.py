@@ -107,7 +107,7 @@ def draw_importance(
 ) -> list[Path]:
     """Draw main effects and interactions above, marginals of the most important hyperparameters below; return files.
 
-    `axes` are those of the hyperparameters, `sign` is -1 if scores are minus the metric, and `path` has no suffix.
+    `axes` are the dimensions of the space, `sign` is -1 if scores are minus the metric, and `path` has no suffix.
     """
     order = np.argsort(-found.main, kind="stable")
     shown = min(SHOWN, len(order))

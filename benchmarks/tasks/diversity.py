@@ -38,9 +38,9 @@ class SharedSpace:
     tables: tuple[str, ...]
     correlation: Floats  # (n, n) rank correlations of the tables' scores
     reliability: Floats  # (n,) rank correlation of a table's mean scores with those of new repeats; NaN without repeats
-    hyperparameters: tuple[str, ...]  # names of those that vary
-    importance: Floats  # (n, d) fraction of the variance that each explains alone
-    configurations: int  # number of common ones
+    hyperparameters: tuple[str, ...]  # names of the d that vary in a table
+    importance: Floats  # (n, d) fraction of the variance of scores that each hyperparameter explains alone
+    configurations: int  # number of configurations that all tables have
 
     @property
     def corrected(self) -> Floats:
@@ -62,7 +62,7 @@ def between(space: SharedSpace) -> Floats:
 
 
 def different(space: SharedSpace) -> npt.NDArray[np.bool_]:
-    """Return the (pairs,) mask of tables from two task groups; a table outside the catalogue is a group of its own."""
+    """Return the (pairs,) mask of pairs from two task groups; a table outside the catalogue is a group of its own."""
     known = catalogue.settings()
     groups = [known[name].group if name in known else name for name in space.tables]
     return np.array([a != b for a, b in itertools.combinations(groups, 2)])
@@ -88,7 +88,7 @@ def _keys(table: Table) -> list[tuple[float, ...]]:
 
 
 def _scores(table: Table) -> Floats:
-    """(rows, repeats) final rewards by the first metric."""
+    """Return the (rows, repeats) final rewards by the first metric."""
     return final_scores(table, table.metric_names[0])
 
 

@@ -17,8 +17,6 @@ Value = float | str
 Sweep3 = tuple[str, str, str]
 """Task, language, architecture."""
 
-BATCH_SIZE = "batch_size"
-
 
 def similarity(sweep: Sweep, variant: Variant, batch_size: bool) -> list[dict[str, float]]:
     """Return rho, maxima and change of a sweep for each run that ties for the best; only rho depends on the run.
@@ -27,7 +25,7 @@ def similarity(sweep: Sweep, variant: Variant, batch_size: bool) -> list[dict[st
     """
     a = sweep.accuracy
     names = [h.name for h in sweep.table.space]
-    configs = sweep.sampled[:, [names.index(BATCH_SIZE)]] if batch_size else sweep.ranked(variant == "published")
+    configs = sweep.sampled[:, [names.index("batch_size")]] if batch_size else sweep.ranked(variant == "published")
     # Whole numbers: equal averages stay equal.
     ranks = np.rint(sens.rank_similarity(configs) * configs.shape[1])
     along = {"maxima": float(sens.maxima(ranks, a)), "change": sens.average_change(ranks, a, variant)}
@@ -36,7 +34,10 @@ def similarity(sweep: Sweep, variant: Variant, batch_size: bool) -> list[dict[st
 
 
 def of_sweep(sweep: Sweep, variant: Variant) -> dict[str, list[float]]:
-    """Values of Tables 10, 11 and 12 for one sweep; those of Table 12 once for each run that ties for the best."""
+    """Return the values of Tables 10 to 12 for a sweep, by name.
+
+    Those of Table 12 (with `bs_`: by batch size alone) occur once for each run that ties for the best.
+    """
     a = sweep.accuracy
     out = {f"rel@{k}": [sens.relative_at(a, k, variant)] for k in sens.KS}
     out |= {f"mean@{k}": [sens.mean_at(a, k, variant)] for k in sens.KS}
@@ -53,10 +54,10 @@ TABLES = {10: ("rel@",), 11: ("mean@", "best", "equivalent"), 12: ("rho", "maxim
 
 
 def values(sweeps: Sequence[Sweep], variant: Variant = "published") -> dict[Key, list[Value]]:
-    """Our values by key; several for a key if runs tie for the best.
+    """Return our values by key; several for a key if runs tie for the best.
 
     Averages (Tables 3 to 5) are of the printed values of Tables 10 to 12, which `entries` takes from the closest
-    candidate, and are therefore not included, see `averages`.
+    candidate; they are therefore not included, see `averages`.
     """
     out: dict[Key, list[Value]] = {}
     for s in sweeps:
@@ -97,9 +98,9 @@ def best_configs(sweep: Sweep) -> dict[str, list[Value]]:
 
 
 def averages(printed: Mapping[Key, Value]) -> dict[Key, float]:
-    """Tables 3 to 5 and the averages of Table 6, from the values of Tables 6 and 10 to 12 as printed.
+    """Return Tables 3 to 5 and the averages of Table 6, from the values of Tables 6 and 10 to 12 as printed.
 
-    Means and, except in Table 6, standard deviations (n - 1 degrees of freedom) over languages.
+    They are means and, except in Table 6, standard deviations (n - 1 degrees of freedom) over languages.
     """
     groups: dict[Key, list[float]] = {}
     for (table, task, _, architecture, name), value in printed.items():
@@ -115,7 +116,7 @@ def averages(printed: Mapping[Key, Value]) -> dict[Key, float]:
 
 
 def precision(published: str, quantity: str) -> float:
-    """Half a unit of the last digit of a rounded published number.
+    """Return half a unit of the last digit of a rounded published number.
 
     Tables 8 and 9 drop trailing zeros: hyperparameters there have two digits after the point, and learning rates in
     scientific notation three significant ones. With half a unit, whole numbers agree only if equal.
@@ -130,7 +131,7 @@ def precision(published: str, quantity: str) -> float:
 
 @dataclass(frozen=True)
 class Entry:
-    """A published value and our closest candidate; they agree if equal to the printed precision."""
+    """A published value and our closest candidate; they agree if they are equal to the printed precision."""
 
     key: Key
     published: str
@@ -139,7 +140,7 @@ class Entry:
 
 
 def entry(key: Key, published: str, candidates: Sequence[Value]) -> Entry:
-    """A published value and the closest of our candidates."""
+    """Return the entry of a published value with the closest of our candidates."""
     if isinstance(candidates[0], str):
         word = published if published in candidates else candidates[0]
         return Entry(key, published, word, "agrees" if word == published else "differs")

@@ -39,19 +39,18 @@ def _counts(table: str, published: list[analysis.Entry], text: list[analysis.Ent
     return dict(zip(("table", "cells", "published definitions", "text"), (table, len(published), *agree), strict=True))
 
 
-def cases(n: int = 60, seed: int = 0) -> dict[str, Floats]:
-    """Accuracies along similarity for the cases of figure 1 (section 3) and a random order for comparison."""
-    rng = np.random.default_rng(seed)
-    x = np.linspace(0.0, 1.0, n)
-    rough = 55.0 + 35.0 * x + rng.normal(0.0, 6.0, n)
+def cases() -> dict[str, Floats]:
+    """Return (60,) accuracies along similarity for the cases of figure 1 (section 3), and in random order."""
+    rng, x = np.random.default_rng(0), np.linspace(0.0, 1.0, 60)
+    rough = 55.0 + 35.0 * x + rng.normal(0.0, 6.0, len(x))
     return {
-        "Case 1: robust": np.full(n, 90.0), "Case 2: linear": 55.0 + 35.0 * x,
+        "Case 1: robust": np.full(len(x), 90.0), "Case 2: linear": 55.0 + 35.0 * x,
         "Case 3: rough": np.clip(rough, 0.0, 100.0), "random": rng.permutation(np.clip(rough, 0.0, 100.0)),
     }  # fmt: skip
 
 
 def metrics_of_cases() -> list[Record]:
-    """Metrics of each case of figure 1; only similarity-based ones distinguish `rough` from `random`."""
+    """Return the metrics of each case of figure 1; only similarity-based ones distinguish `rough` from `random`."""
     records = []
     for name, a in cases().items():
         result = sens.analyse(np.arange(len(a), dtype=np.float64)[:, None], a, ks=(25, 50), rope=sens.ROPE)
@@ -60,9 +59,10 @@ def metrics_of_cases() -> list[Record]:
 
 
 def boxes(sweeps: Sequence[Sweep]) -> list[Record]:
-    """Data of figure 2: quantiles and mean over the sweeps' best configurations, by hyperparameter and kind of sweep.
+    """Return the data of figure 2: quantiles and mean over the sweeps' best configurations.
 
-    If several runs tie for the best, the one in Tables 8 and 9 is used.
+    There is a record for each hyperparameter of `BOXES`, task and architecture. If several runs of a sweep tie for the
+    best, the one in Tables 8 and 9 is used.
     """
     configs = {(s.task, s.lang, s.architecture): analysis.best_configs(s) for s in sweeps}
     printed = analysis.printed_runs(configs)

@@ -1,4 +1,4 @@
-"""Settings: the sweeps, and their interpretation in the published numbers."""
+"""The sweeps, how the published numbers interpret them, and the published numbers."""
 
 import functools
 from dataclasses import dataclass
@@ -14,11 +14,11 @@ from hpo_envs.tables.frames import natural
 from hpo_envs.tables.table import Floats, Table
 
 UNRANKED = ("attention_heads", "decoder_layers")
-"""Hyperparameters of both architectures that the published similarity ignores; in the text, all sixteen count."""
+"""Hyperparameters that the published similarity ignores; in the text, all sixteen count."""
 
 REVERSED = {"warmup_samples": "reduceonplateau", **dict.fromkeys(("factor", "min_lr", "patience"), "warmupinvsqrt")}
-"""Scheduler under which the published similarity keeps a conditional hyperparameter, the opposite of appendix A. With
-appendix A's, 3 of 24 counts of maxima agree with Table 12 instead of 24."""
+"""Scheduler under which the published similarity keeps a conditional hyperparameter: the opposite of appendix A, with
+whose conditions 3 of 24 counts of maxima agree with Table 12 instead of all 24."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ SIZES = Path(__file__).with_name("sizes.csv")
 
 
 def sizes() -> list[tuple[str, Published, int]]:
-    """Task, language and quantity of each size in Table 7, the published size, and the number of lines of the file."""
+    """Return a tuple for each size in Table 7: task, language and quantity as text; published size; lines of a file."""
     counted = {(row["task"], row["lang"]): row for row in atomic.read_csv(SIZES)}
     printed = [(key, p) for key, p in common.expected("charhpo").items() if key[0] == "7"]
     return [(f"{key[1]} {key[2]} {key[4]}", p, int(counted[key[1], key[2]][key[4]])) for key, p in printed]
@@ -79,6 +79,6 @@ Key = tuple[int, str, str, str, str]
 
 
 def expected() -> dict[Key, Published]:
-    """The published values of Tables 3 to 6 and 8 to 12, which can be computed from the sweeps."""
+    """Return the published values of Tables 3 to 6 and 8 to 12, which can be computed from the sweeps."""
     found = common.expected("charhpo").items()
     return {(int(key[0]), *key[1:]): p for key, p in found if key[0] != "7"}  # type: ignore[misc]

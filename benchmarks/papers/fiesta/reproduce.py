@@ -23,23 +23,15 @@ COLUMNS = ("where", "row", "delta", "quantity", "published", "ours", "error", "r
 
 
 def note(
-    r: Reproduction,
-    where: str,
-    row: str,
-    delta: float | None,
-    quantity: str,
-    ours: float,
-    error: float = np.nan,
-    runs: int = 0,
+    r: Reproduction, where: str, row: str, level: str, quantity: str, ours: float, error: float = np.nan, runs: int = 0
 ) -> Record:
     """Return the row of one of our numbers, and compare it with the published one, if there is one.
 
     `where` is the table or figure, then after a colon the deviation from it, if any: such numbers are not added to
-    `r.compared`. `delta` is the error rate, if there is one; `error` the standard error of our value, and `runs` the
-    number of its runs.
+    `r.compared`. `level` is the error rate delta as text, empty without one; `error` the standard error of our value,
+    or for extremes their `selections.scale`, and `runs` the number of its runs.
     """
     table, _, departure = where.partition(":")
-    level = "" if delta is None else f"{delta:g}"
     published = common.expected("fiesta").get((table, row, level, quantity))
     found = verdict(quantity, ours, error, runs, published)
     if published is not None and found and not departure:
@@ -54,12 +46,12 @@ def note(
 def verdict(
     quantity: str, ours: float, error: float, n: int, published: common.Published | None
 ) -> common.Verdict | Literal[""]:
-    """Return whether a published number and ours agree up to chance; empty if none is published.
+    """Return whether a published number and ours, of `n` runs, agree up to chance; empty if none is published.
 
-    They agree within three standard errors of the difference, or the equivalent quantile of a logistic distribution,
-    plus rounding. The standard error of the published number is ours, scaled to its number of runs. Extremes are
-    compared by `selections.scale` (then `error`), after ours is shifted to its expectation for the paper's number of
-    runs; `n` is our number. A quantity other than `mean`, `correct`, `min` and `max` has no runs and has to be equal.
+    They agree within three standard errors of the difference (extremes: the equivalent quantile of a logistic
+    distribution) plus rounding. `error` is the standard error of our number, which is scaled to the published number of
+    runs; of extremes it is the `selections.scale`, and our number is shifted to its expectation for the published
+    number of runs. Numbers that are published without runs have to be equal.
     """
     if published is None:
         return ""
@@ -78,17 +70,17 @@ def verdict(
 def table1(r: Reproduction) -> list[Record]:
     """The schedule of sequential halving: four models, sixteen evaluations."""
     rounds = enumerate(halving_schedule(4, 16), start=1)
-    return [note(r, "Table 1", f"round {i}", None, "evaluations", float(each)) for i, (_, each) in rounds]
+    return [note(r, "Table 1", f"round {i}", "", "evaluations", float(each)) for i, (_, each) in rounds]
 
 
 def _levels(r: Reproduction, where: str, todo: tuple[Setting, ...]) -> list[Record]:
-    """Minimum, mean and maximum evaluations to each confidence, and the fraction of correct selections."""
+    """Return rows of minimum, mean and maximum evaluations to each confidence, and per cent of correct selections."""
     rows = []
     for setting in todo:
         for delta in selections.DELTAS:
             found = select(r, setting, selections.TRIALS, confidence=1.0 - delta)
             for quantity, (value, error) in found.summary().items():
-                rows.append(note(r, where, setting.name, delta, quantity, value, error, len(found)))
+                rows.append(note(r, where, setting.name, f"{delta:g}", quantity, value, error, len(found)))
     return rows
 
 
@@ -123,8 +115,8 @@ def figure1(r: Reproduction) -> list[Record]:
     }
     r.draw("figure1", (9, 3), _draw_splits, x, shape=(1, 4), sharey=True, width_ratios=(2, 1, 1, 1))
     return [
-        *(note(r, "Figure 1", row, None, "mean F1 of lstm minus cnn", float(v)) for row, v in means.items()),
-        *(note(r, "Figure 1", row, None, "lstm wins, per cent", 100.0 * float(v)) for row, v in wins.items()),
+        *(note(r, "Figure 1", row, "", "mean F1 of lstm minus cnn", float(v)) for row, v in means.items()),
+        *(note(r, "Figure 1", row, "", "lstm wins, per cent", 100.0 * float(v)) for row, v in wins.items()),
     ]
 
 
@@ -191,13 +183,13 @@ def figure4(r: Reproduction) -> list[Record]:
             found = select(r, setting, selections.FIGURE_4_TRIALS, budget=budget)
             points.setdefault(agent, {})[budget] = value, error = found.summary()["correct"]
             row = agent if budget == selections.NAMED_BUDGET else setting.name
-            rows.append(note(r, "Figure 4", row, None, "correct", value, error, len(found)))
+            rows.append(note(r, "Figure 4", row, "", "correct", value, error, len(found)))
     # Section 4.1 says floor(log2 N) rounds; Algorithm 1 divides by ceil(log2 N).
     floor = Setting("sh", "sh", env, hyperparameters={"rounds": "floor", "total": selections.NAMED_BUDGET})
     found = select(r, floor, selections.FIGURE_4_TRIALS, budget=2 * selections.NAMED_BUDGET)
     label = "Figure 4: budget cut into floor(log2 N) parts"
     for quantity in ("correct", "mean"):
-        rows.append(note(r, label, "sh", None, quantity, *found.summary()[quantity], len(found)))
+        rows.append(note(r, label, "sh", "", quantity, *found.summary()[quantity], len(found)))
     r.draw("figure4", (6, 3.5), _draw_budgets, points)
     return rows
 

@@ -36,7 +36,7 @@ CHUNK = 500
 
 @dataclass(frozen=True)
 class Setting:
-    """A row of the paper's tables: an agent with hyperparameters, and an environment with arguments."""
+    """Settings of a row of the paper's tables: an agent with hyperparameters, an environment with arguments."""
 
     name: str  # row label, as in `expected.csv`
     agent: str  # registered name
@@ -46,7 +46,7 @@ class Setting:
     uncounted: int = 0  # evaluations that the published counts leave out
 
     def table(self) -> Table:
-        """The arms in upstream's order."""
+        """Load the table of the arms in upstream's order."""
         return natural(store.load(f"fiesta/{self.env.split('-')[1]}"))
 
 
@@ -62,7 +62,7 @@ UNCOUNTED = tuple(
 
 @dataclass(frozen=True)
 class Selections:
-    """Model selections of one agent in k runs."""
+    """Selections of a model by one agent in k runs."""
 
     evaluations: npt.NDArray[np.int64]  # (k,) number of evaluations of each run
     right: npt.NDArray[np.bool_]  # (k,) whether the run selected the best arm
@@ -71,7 +71,10 @@ class Selections:
         return len(self.right)
 
     def summary(self) -> dict[str, tuple[float, float]]:
-        """`min`, `mean`, `max` and `correct` (per cent) with standard errors, or with the scale for extremes."""
+        """Return `min`, `mean` and `max` of the evaluations and `correct` (per cent), each with its standard error.
+
+        Instead of a standard error, `min` and `max` have their `scale`.
+        """
         n, x, p = len(self), np.sort(self.evaluations), float(self.right.mean())
         spread = float(x.std(ddof=1)) if n > 1 else 0.0
         return {
@@ -80,23 +83,23 @@ class Selections:
         }  # fmt: skip
 
 
-def scale(x: npt.NDArray[np.int64], count: int = 10) -> float:
-    """Return the scale of a sample's smallest value, from its `count` smallest, ascending; 0 for a single value.
+def scale(x: npt.NDArray[np.int64]) -> float:
+    """Return the scale of the smallest value of an ascending sample, from its ten smallest; 0 for a single value.
 
     With an exponential tail of scale s the k-th smallest lies (1 + 1/2 + ... + 1/(k - 1)) s above the smallest on
     average, and extremes of two samples of one size differ by a logistic variable of scale s.
     """
-    k = min(count, len(x))
+    k = min(10, len(x))
     return float(x[k - 1] - x[0]) / sum(1.0 / i for i in range(1, k)) if k > 1 else 0.0
 
 
 def select(
     r: Reproduction, setting: Setting, usual: int, *, budget: int = ENOUGH, **hyperparameters: Any
 ) -> Selections:
-    """Run a setting once per seed, as often as the paper did (`usual`) if the reproduction has no other number.
+    """Run a setting once per seed, as often as in the paper (`usual`) unless the reproduction has a number of trials.
 
-    The numbers of evaluations are without those that the published counts leave out; the best arm has the largest mean
-    over all its scores.
+    The numbers of evaluations are without those that the published counts leave out. The best arm has the largest mean
+    over all its scores. `hyperparameters` are added to those of the setting.
     """
     seeds = r.seeds(usual)
     size = min(CHUNK, -(-len(seeds) // r.jobs))
@@ -109,7 +112,7 @@ def select(
 
 
 def _play(setting: Setting, seeds: range, budget: int, more: dict[str, Any]) -> npt.NDArray[np.int64]:
-    """Run a setting; return (2, seeds) numbers of evaluations and recommended arms."""
+    """Run a setting; return (2, seeds) numbers of evaluations and indices of recommended arms."""
     kwargs = {**setting.env_kwargs, "shuffle": False, "table": setting.table()}
     runs = run(
         setting.agent, setting.env, seeds, budget=budget, env_kwargs=kwargs, **{**setting.hyperparameters, **more}

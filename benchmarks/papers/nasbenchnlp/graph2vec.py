@@ -1,4 +1,4 @@
-"""graph2vec (Narayanan et al. 2017): vectors of cells from which a model predicts their subtrees.
+"""graph2vec (Narayanan et al. 2017): vectors of cells, learned by predicting their subtrees.
 
 The document of a cell is its Weisfeiler-Lehman subtrees; its vector is trained as a distributed bag of words with
 negative sampling. Upstream trains vectors of 50 dimensions on the same words of all 14,322 cells by distributed memory
@@ -22,7 +22,7 @@ WORDS = 4096
 
 
 def embed(sample: Sequence[Cell], size: int, seed: int, epochs: int = PASSES) -> Floats:
-    """(cells, size) vectors, trained on these cells.
+    """Return (cells, size) vectors, trained on these cells.
 
     The objective is the expectation of negative sampling: sum_w n_dw log s(u_d v_w) + k n_d p_w log s(-u_d v_w) with
     the count n_dw of a word in a document, the document's length n_d, and p_w proportional to the word's

@@ -1,6 +1,6 @@
 """Every published number of the paper, compared with ours if released data give one.
 
-Section 4: prediction of divergence and final loss from the features of an architecture.
+Among them are those of section 4: prediction of divergence and final loss from the features of an architecture.
 """
 
 import numpy as np
@@ -35,17 +35,17 @@ NEEDS = {
     "method": "An estimate whose method was not released.",
     "clusters": "The clusters are of correlations with word similarity, from the weights that upstream's README links.",
 }
-"""Missing data that published numbers need, and where these data are."""
+"""Column `needs` of `expected.csv` -> the missing data, and where they are."""
 
 LIMIT = 6.0
-"""Log perplexity up to which section 4 repeats its regression."""
+"""Log perplexity up to which section 4 repeats its regression of the loss."""
 
 TREES = {"max_iter": 100, "learning_rate": 0.1, "max_depth": 6}
 """Gradient boosting in place of the paper's XGBoost: histogram-based, 100 rounds, as its defaults."""
 
 
 def of_tables(final: Table, curves: Table) -> dict[Key, float]:
-    """Numbers from the final losses on PTB and the curves on WikiText-2."""
+    """Return the numbers from the final losses on PTB and the curves on WikiText-2, of which all recipes are parsed."""
     for name in curves.keys:
         recipe.Cell.from_text(name.split("#")[0])
     losses = final.values[:, :, -1, final.metric("test_loss")]
@@ -74,7 +74,7 @@ def of_tables(final: Table, curves: Table) -> dict[Key, float]:
 
 
 def of_logs(curves: Table) -> dict[Key, float]:
-    """Numbers from the full logs on PTB."""
+    """Return the numbers from the full logs on PTB."""
     best, diverged = analysis.best_losses(curves), curves.status == STATUSES.index("diverged")
     names = [k.split("#")[0] for k in curves.keys]
     found: dict[Key, float] = {
@@ -92,7 +92,7 @@ def of_logs(curves: Table) -> dict[Key, float]:
 def half_splits(
     n: int, count: int, seed: int, strata: npt.NDArray[np.bool_] | None = None
 ) -> list[npt.NDArray[np.bool_]]:
-    """Return `count` random halves of n rows, as masks of the training half, stratified by `strata`."""
+    """Return `count` random halves of n rows, as (n,) masks of the training half; stratified by `strata`, if given."""
     rng = np.random.default_rng(seed)
     halves = []
     for _ in range(count):
@@ -104,7 +104,7 @@ def half_splits(
 
 
 def auc_of_divergence(features: Floats, diverged: npt.NDArray[np.bool_], splits: int, seed: int) -> Floats:
-    """(splits,) ROC AUC of a classifier of divergence, trained on one half and tested on the other."""
+    """Return the (splits,) ROC AUC of a classifier of divergence, trained on one half and tested on the other."""
     scores = []
     for train in half_splits(len(features), splits, seed, diverged):
         model = HistGradientBoostingClassifier(random_state=0, **TREES).fit(features[train], diverged[train])
@@ -113,7 +113,7 @@ def auc_of_divergence(features: Floats, diverged: npt.NDArray[np.bool_], splits:
 
 
 def r2_of_loss(features: Floats, loss: Floats, splits: int, seed: int) -> tuple[Floats, Floats, Floats]:
-    """(splits,) R2 of a regression of the loss; and the true and predicted losses of the first test half (figure 8)."""
+    """Return the (splits,) R2 of a regression of the loss, and true and predicted losses of the first test half."""
     scores, first = [], (np.zeros(0), np.zeros(0))
     for i, train in enumerate(half_splits(len(features), splits, seed)):
         model = HistGradientBoostingRegressor(random_state=0, **TREES).fit(features[train], loss[train])
@@ -124,15 +124,15 @@ def r2_of_loss(features: Floats, loss: Floats, splits: int, seed: int) -> tuple[
 
 
 def interval(values: Floats) -> tuple[float, float, float]:
-    """Mean and central 95 % interval of values over splits, rounded to three decimals."""
+    """Return the mean and both ends of the central 95 % of values over splits, rounded to three decimals."""
     low, high = np.quantile(values, [0.025, 0.975])
     return round(float(values.mean()), 3), round(float(low), 3), round(float(high), 3)
 
 
 def feature_checks(table: Table, splits: int, seed: int) -> dict[str, tuple[float, float, float]]:
-    """Mean, low and high of each check of section 4 on a table's features: AUC of divergence, R2 of the loss.
+    """Return mean, low and high of each check of section 4 on a table's features: AUC of divergence, R2 of the loss.
 
-    Each architecture counts once; the R2 is also computed for low losses alone.
+    Each architecture counts once; the R2 is also computed for losses of at most `LIMIT` alone.
     """
     x, diverged = table.features, np.array([(s == 2).any() for s in table.status])
     loss = table.final("test_loss")

@@ -8,7 +8,7 @@ TRIALS = 30
 """Section 5: "we report the average regret over 30 trials"."""
 
 TRAININGS = 100
-"""N of the released comparison: full trainings that random search does; the other budgets follow from it."""
+"""N of the released comparison: full trainings of random search; the other budgets of `UPSTREAM` follow from it."""
 
 GRAPH2VEC = tuple(f"g2v_{i}" for i in range(10))
 """The 10 features released with the paper."""
@@ -35,7 +35,7 @@ class Method:
 
 
 def _counted(evaluations: int) -> dict[str, Any]:
-    """Arguments of an episode with a number of trainings, regardless of their duration."""
+    """Return the arguments of an environment whose budget is a number of evaluations, regardless of their duration."""
     return {"cost": "evaluations", "budget": evaluations}
 
 

@@ -1,4 +1,4 @@
-"""Settings of sections 6.1 and 6.2 as data, and runs with them."""
+"""Settings of sections 6.1 and 6.2 as data, and the scores of runs with them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
@@ -20,10 +20,10 @@ TRIALS = 100
 """Runs of each method on each pair, each with other random initial points (section 4.3)."""
 
 COMPETITION_RUNS = 10
-"""Runs of each optimiser in the AutoML-2022 competition."""
+"""Runs of each optimizer on each table in the AutoML-2022 competition."""
 
 INITIAL = 3
-"""Random initial evaluations, counted in every score (section 4.3, note 18); so no runtime is below this."""
+"""Random initial evaluations, counted in every score (section 4.3, note 18): no running time is below this."""
 
 SINGLE = {"RS": "random"} | {m: m for m in ("BO_EI_M", "BO_EI_R", "GB_EI_M", "GB_EI_R", "GB_EIF_M", "GB_EIF_R")}
 """Rows of Table 3 -> agents."""
@@ -62,16 +62,17 @@ Task = tuple[int, str, str]
 
 
 def tasks(table: int) -> list[Task]:
-    """All methods on all pairs of Table 3 or 4."""
+    """Return the tasks of Table 3 or 4: all methods on all pairs."""
     return [(table, pair, method) for pair in PAIRS for method in (SINGLE if table == 3 else MULTI)]
 
 
 def scores(
     r: Reproduction, todo: Sequence[Task], label: str, first: int = 0, more: Mapping[str, Any] = MappingProxyType({})
 ) -> dict[tuple[int, str, str, str], list[float]]:
-    """Scores of every trial of every task, by (table, pair, method, score).
+    """Return the scores of all trials, by (table, pair, method, score).
 
-    `first` is an offset of the seeds, `more` are further hyperparameters of the agents.
+    `todo` are the tasks, `label` the title of the progress bar, `first` an offset of the seeds, and `more` further
+    hyperparameters of the agents.
     """
     values = {}
     seeds = [first + seed for seed in r.seeds(TRIALS)]
@@ -83,7 +84,7 @@ def scores(
 
 
 def table_of(pair: str) -> Table:
-    """A pair's table in grid order, in which all results were computed."""
+    """Load a pair's table with its rows in grid order, see `natural`, in which all results were computed."""
     return natural(store.load(f"nmthpo/{pair}"))
 
 
@@ -95,13 +96,13 @@ def target_row(table: Table, pair: str) -> int:
 
 
 def front_rewards(table: Table) -> np.ndarray:
-    """(J, 2) rewards of the Pareto front of BLEU and decoding time (section 4.2)."""
+    """Return the (J, 2) rewards on the Pareto front of BLEU and negative decoding time (section 4.2)."""
     rewards = np.column_stack([table.final("bleu"), -table.final("decoding_seconds")])
     return rewards[pareto_front(rewards)]
 
 
 def variants(method: str) -> dict[str, dict[str, Any]]:
-    """Hyperparameters of each variant of a graph-based method; empty for others."""
+    """Return the hyperparameters of each variant of a graph-based method by name; empty for other methods."""
     return VARIANTS["EIF" if "EIF" in method else ""] if method.startswith("GB_") else {}
 
 
@@ -119,7 +120,7 @@ def run(
     target: Callable[[Any, float], bool],
     more: Mapping[str, Any],
 ) -> list[Run]:
-    """Runs of a method, until the target is reached or the whole table is evaluated."""
+    """Run a method until its target is reached or the whole table is evaluated; return a run per seed."""
     order: dict[str, Any] = {}
     # The paper's graphs break ties of distance in the order of upstream's file. The reading of EIF that comes closest
     # to the paper has the order of the rows instead.

@@ -8,27 +8,30 @@ from hpo_envs.tables.table import Floats, Table
 
 
 def curves(table: Table, metric: str) -> Floats:
-    """(rows, levels) values of a metric, higher is better, constant after a run's end; only runs with a first value."""
+    """Return (runs, levels) values of a metric, negated if lower is better, constant after a run's end.
+
+    Runs without a value at the first checkpoint are left out.
+    """
     values = np.array(table.values[:, 0, :, table.metric(metric)])
-    values *= 1.0 if table.metrics[table.metric(metric)].goal == "max" else -1.0
+    values *= table.metrics[table.metric(metric)].sign
     for j in range(1, values.shape[1]):
         values[:, j] = np.where(np.isnan(values[:, j]), values[:, j - 1], values[:, j])
     return values[np.isfinite(values).all(axis=1)]
 
 
 def level_at(levels: Floats, resource: npt.ArrayLike) -> Indices:
-    """Index of the last checkpoint at or before each resource; 0 if there is none."""
+    """Return the index of the last checkpoint at or before each resource; 0 if there is none."""
     return np.maximum(np.searchsorted(levels, np.asarray(resource) * (1 + 1e-9), side="right") - 1, 0)
 
 
 def halve(
     promoted_by: Floats, levels: Floats, rows: Indices, eta: float, minimum: float, best: bool = False
 ) -> tuple[Indices, float]:
-    """Successive halving of some rows: the survivors, best first, and the cost in complete trainings.
+    """Halve some rows successively; return the rows of the last rung, best first, and the cost in complete trainings.
 
-    `promoted_by` is the (rows, levels) criterion for survivors, higher is better: its last value, or with `best` the
-    best one up to a rung. 1 / `eta` of the rows survive each rung; the first is at the fraction `minimum` of the last
-    of the (levels,) resources.
+    `promoted_by` is the (rows, levels) criterion, higher is better: its last value at a rung or, with `best`, its best
+    one by then. The best 1 / `eta` of the rows survive each rung; the first rung is at the fraction `minimum` of the
+    last of the (levels,) resources.
     """
     seen = np.maximum.accumulate(promoted_by, axis=1) if best else promoted_by
     share, spent, reached = minimum, 0.0, 0.0
@@ -44,6 +47,6 @@ def halve(
 
 
 def rank_of_winner(promoted_by: Floats, final: Floats, level: int) -> float:
-    """Fraction of rows ahead of the final winner at a checkpoint: 0 if it leads."""
+    """Return the fraction of rows with a higher `promoted_by` at a checkpoint than the final winner; 0 if it leads."""
     winner = int(np.argmax(final))
     return float((promoted_by[:, level] > promoted_by[winner, level]).mean())

@@ -1,7 +1,8 @@
-"""Train the networks of `curve-ranker`: `python -m hpo_envs.benchmarks.papers.nmtlc.train`.
+"""Training of the networks of `curve-ranker`: `python -m hpo_envs.benchmarks.papers.nmtlc.train`.
 
-Each training step is a rung: random rows of a random table at a random resource, observed as by the agent, in all
-pairs. One network per left-out language, and one trained on all, are written; needs the extra `live`.
+Each training step is a rung: random rows of a random table at a random resource, observed as by the agent; the loss is
+over all pairs of rows. The command writes a network trained on all tables, and one for each left-out language, to the
+file that the agent reads; it needs the extra `live`.
 """
 
 import json
@@ -23,22 +24,26 @@ STEPS, TRAINED_ROWS, RATE, DECAY = 1500, 48, 3e-3, 1e-3
 """Rungs, rows of each, learning rate and weight decay of Adam; chosen before any result was seen."""
 
 ETA, DECIMALS = 3.0, 4
+"""Reduction factor of the agent, and decimals of the stored weights."""
 
 
 def rewards(table: Table) -> tuple[Floats, Floats, Floats]:
-    """(rows, levels) minus log perplexity, constant after a run's end; (rows,) best of each; (levels,) resources."""
+    """Return (rows, levels) minus log perplexity, (rows,) best of each run, and (levels,) resources of a table."""
     values = -np.log(-analysis.curves(table, "perplexity"))
     return values, values.max(axis=1), np.asarray(table.levels, np.float64)
 
 
 def looked_at(levels: Floats, resource: float) -> npt.NDArray[np.intp]:
-    """(POINTS,) indices of checkpoints that the agent observes up to a resource in units of the first checkpoint."""
+    """Return the (POINTS,) indices of the last checkpoints that the agent observes up to a resource.
+
+    The resource is in units of the first checkpoint.
+    """
     looks = resource * ETA ** (np.arange(1 - ranker.POINTS, 1) / ranker.STEPS)
     return analysis.level_at(levels / levels[0], looks)
 
 
 def rung(data: tuple[Floats, Floats, Floats], rng: np.random.Generator) -> tuple[Floats, Floats, Floats]:
-    """Inputs of the network for a random rung, (n, POINTS) and (n, 3), and (n,) best reward of each run."""
+    """Return the inputs of the network for a random rung, (n, POINTS) and (n, 3), and (n,) best reward of each run."""
     values, best, levels = data
     rows = rng.permutation(len(values))[:TRAINED_ROWS]
     share = float(np.exp(rng.uniform(np.log(levels[0] / levels[-1]), np.log(1.0 / ETA))))
@@ -47,7 +52,7 @@ def rung(data: tuple[Floats, Floats, Floats], rng: np.random.Generator) -> tuple
 
 
 def train(tables: Sequence[Table], seed: int) -> dict[str, Floats]:
-    """The arrays of a network trained on tables, in the order of `shapes`."""
+    """Train a network on tables; return its arrays, rounded, by name in the order of `shapes`."""
     torch: Any = extra_module("torch", "live", "trainings of curve rankers")
     rng, data = np.random.default_rng(seed), [rewards(t) for t in tables]
     w = {}
@@ -67,7 +72,7 @@ def train(tables: Sequence[Table], seed: int) -> dict[str, Floats]:
 
 
 def score(torch: Any, w: dict[str, Any], curves: Any, more: Any) -> Any:
-    """`curve_ranker.score` in PyTorch."""
+    """Return (n,) scores of runs: `curve_ranker.score` in PyTorch."""
     leaky = torch.nn.functional.leaky_relu
     found = [more]
     for k in ranker.KERNELS:
@@ -79,7 +84,7 @@ def score(torch: Any, w: dict[str, Any], curves: Any, more: Any) -> Any:
 
 @screen.on()
 def main() -> None:
-    """Train all networks and write their file."""
+    """Train all networks and write `curve_ranker.WEIGHTS`."""
     languages = {name: set(registry.held_out_of([name])) for name in TABLES}
     records = []
     for without in ("", *sorted({x for group in languages.values() for x in group})):
