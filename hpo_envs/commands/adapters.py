@@ -30,7 +30,7 @@ SUGGESTIONS = 20
 
 
 def rows() -> dict[tuple[str, ...], list[str]]:
-    """Return the texts of `COLUMNS` for each class of external optimizers, by the names of its agents."""
+    """Return names of agents -> texts of `COLUMNS` for each class of external optimizers; empty if not documented."""
     found: dict[str, list[str]] = {}
     for name in agents.names():
         if agents.entry(name).extra:

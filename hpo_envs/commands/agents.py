@@ -34,9 +34,9 @@ SHOWN = ("Formula", "Paper", "Complexity", "Example")
 
 
 def rows(text: str = "") -> list[dict[str, Any]]:
-    """Return a row of JSON values for each agent with a text in its name, summary or kinds of problems.
+    """Return a row of JSON values for each agent with a text, in any case, in its name, summary or kinds of problems.
 
-    Settings of one algorithm are adjacent, in the order of the registry; aliases are left out.
+    Agents of one algorithm are adjacent, in the order of the registry; aliases are left out.
 
     Raises:
         ValueError: No agent matches.
@@ -55,7 +55,7 @@ def rows(text: str = "") -> list[dict[str, Any]]:
 
 
 def listing(found: list[dict[str, Any]]) -> str:
-    """Format rows as an aligned table, with variants indented below their algorithm, and a legend."""
+    """Format rows as an aligned table with a legend; further agents of an algorithm are indented below its first."""
     cells, above = [("agent", "works on", "package", "summary")], None
     for r in found:
         works, setting = ", ".join(r["works_on"]), above is not None and above["algorithm"] == r["algorithm"]
@@ -87,7 +87,10 @@ def describe(name: str) -> dict[str, Any]:
 
 
 def hyperparameters(cls: Any) -> list[tuple[str, str, str, str]]:
-    """Return (name, type, default, meaning) of each hyperparameter, also those of base classes and `agents.make`."""
+    """Return (name, type, default, meaning) of each hyperparameter, also those of base classes and `agents.make`.
+
+    All are texts; the default of a required one, and a meaning that is not documented, are empty.
+    """
     found: dict[str, tuple[str, str, str, str]] = {}
     for base in cls.__mro__:
         init = base.__dict__.get("__init__") or base.__dict__.get("__new__")
@@ -114,7 +117,7 @@ def _arguments(function: Any, documented: Any) -> Iterator[tuple[str, str, str, 
 
 
 def _refers(text: str) -> bool:
-    """Return whether a meaning is missing, or refers to another docstring."""
+    """Return whether a meaning is empty or only refers to another docstring."""
     return not text or (text.startswith("See `") and text.count(" ") < 3)
 
 
@@ -137,7 +140,7 @@ def fitting(name: str) -> list[str]:
 
 
 def _helped(problem: agents.Problem) -> agents.Problem:
-    """Return the problem with a source task of one evaluated configuration."""
+    """Return the problem with a source task that has a single evaluated configuration."""
     assert problem.base is not None
     one = problem.base[:1]
     return replace(problem, sources=(agents.Source("other", one, np.zeros((1, problem.objectives)), np.ones(1)),))

@@ -56,7 +56,7 @@ DEFAULTS = {"env": "NMTHPO-swen-v0", "agents": "random"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the command's arguments."""
+    """Declare the options."""
     from hpo_envs.benchmarks.runs.limits import RUN_SECONDS
     from hpo_envs.benchmarks.study.study import SEEDS, SLOW_SEEDS, SUBSAMPLE
 
@@ -136,7 +136,7 @@ def _plan(study: Study, folder: Path | None) -> int:
 
 
 def _show_part(outcome: StudyState, part: tuple[int, int]) -> int:
-    """Print the result of a part and return the exit status; the last part verifies that all runs are stored."""
+    """Print the result of a part; after the last part, verify that all runs are stored; return the exit status."""
     from hpo_envs.benchmarks.study import manifest
     from hpo_envs.benchmarks.study.store import Store
 
@@ -171,9 +171,11 @@ def _study(args: argparse.Namespace) -> Study:
     if args.isolate:
         given["isolate"] = args.isolate
     sys.path.append(str(Path.cwd()))  # where a module:factory of --agents is
-    if "seeds" in given:
-        text = given["seeds"]
-        given["seeds"] = text if re.fullmatch(r"\d+-\d+", text) else whole("--seeds", _number(text), 1)
+    if "seeds" in given and not re.fullmatch(r"\d+-\d+", given["seeds"]):
+        try:
+            given["seeds"] = whole("--seeds", int(given["seeds"]), 1)
+        except ValueError:
+            raise ValueError(f"--seeds must be an int >= 1 or FIRST-LAST, got {given['seeds']!r}") from None
     if args.archive is not None:
         if (other := given.keys() - {"agents", "isolate"}) or args.study or "agents" not in given:
             raise ValueError(
@@ -202,15 +204,8 @@ def _study(args: argparse.Namespace) -> Study:
     return study.from_data(data)
 
 
-def _number(text: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        raise ValueError(f"--seeds must be an int >= 1 or FIRST-LAST, got {text!r}") from None
-
-
 def _show(comparison: Comparison, args: argparse.Namespace, start: float) -> int:
-    """Print and save a comparison; return the exit status, 1 if an agent stopped."""
+    """Print and save a comparison; return the exit status: 1 if an agent stopped, else 0."""
     outcome, out = comparison.outcome, comparison.folder
     assert outcome is not None
     assert out is not None
@@ -228,9 +223,8 @@ def _show(comparison: Comparison, args: argparse.Namespace, start: float) -> int
         print(f"\n{comparison.checked}")
     if outcome.skipped:
         (env, agent), *_ = outcome.skipped
-        print(
-            f"\nnot run (unsupported id or train/test overlap): {len(outcome.skipped)} pairs, such as {agent} on {env}"
-        )
+        pairs = f"{len(outcome.skipped)} pairs, such as {agent} on {env}"
+        print(f"\nnot run (unsupported id or train/test overlap): {pairs}")
     if outcome.errors:
         counts = f"{len(outcome.errors)} of {len(outcome.pairs)}"
         print(f"\nstopped (--debug shows tracebacks): {counts} pairs of agent and id")

@@ -1,7 +1,9 @@
 """`hpo-envs importance`: importance of each hyperparameter, and sensitivity of a model to each of them."""
 
 import argparse
+import contextlib
 import json
+import math
 import statistics
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -34,7 +36,7 @@ similar configurations are neighbours; up or down: direction of less sensitivity
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the command's arguments."""
+    """Declare the options."""
     parser.add_argument("source", help="name of a table, id of an environment, or a folder of runs or of a search")
     parser.add_argument("--metric", help="explained metric (default: the reward, or the table's first)")
     parser.add_argument("--cutoff", help="clip scores at this value of the metric, or median (default: none)")
@@ -50,7 +52,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 class ImportanceData(NamedTuple):
-    """Data of an importance analysis: configurations, scores (higher is better), axes, metric and sign, source."""
+    """Data of an importance analysis.
+
+    Attributes:
+        configs: (n, d) raw values of the configurations.
+        scores: (n,) scores, higher is better.
+        axes: The d axes, see `forest_importance.Dimension`.
+        metric: Name of the metric.
+        sign: 1.0 if higher values of the metric are better, else -1.0.
+        facts: Facts about the source: its table, environment or search.
+    """
 
     configs: Any
     scores: Any
@@ -67,6 +78,7 @@ def run(args: argparse.Namespace) -> int:
     if args.sensitivity:
         return _sensitivity(args)
     whole("--trees", args.trees, 1)
+    whole("--seed", args.seed, 0)
     if args.out is not None:
         extra_module("matplotlib", "plots", "plots")
     runs = read(args.source, args.metric, args.env)
@@ -130,10 +142,10 @@ def _cutoff(text: str | None, runs: ImportanceData) -> float | None:
         return None
     if text == "median":
         return float(statistics.median(runs.scores))
-    try:
-        return runs.sign * float(text)
-    except ValueError:
-        raise ValueError(f"--cutoff must be a number or 'median', got {text!r}") from None
+    with contextlib.suppress(ValueError):
+        if math.isfinite(value := float(text)):
+            return runs.sign * value
+    raise ValueError(f"--cutoff must be a number or 'median', got {text!r}")
 
 
 def read(source: str, metric: str | None, env: str | None) -> ImportanceData:
@@ -209,7 +221,7 @@ def _of_folder(folder: Path, metric: str | None, env: str | None) -> ImportanceD
 
 
 def _of_search(source: str, metric: str | None) -> ImportanceData:
-    """Return the evaluations of a search by `tune`; ValueError for several objectives or fewer than two scores."""
+    """Return the successes of a search by `tune`; ValueError for several objectives or fewer than two scores."""
     from hpo_envs.tuning import load
 
     tuned = load(source)

@@ -15,6 +15,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hpo_envs.agents.base import whole
+
 if TYPE_CHECKING:
     from hpo_envs.benchmarks.runs import Run
     from hpo_envs.benchmarks.study.study import Study
@@ -33,13 +35,18 @@ KEPT = ("env", "agent", "hyperparameters", "env_kwargs", "shuffle", "subsample",
 
 
 def planned(agent: str, seeds: Sequence[int], only: Sequence[str] = ()) -> list[tuple[str, Study]]:
-    """Return (folder name, study) of each of the leaderboard's studies, with only this agent and the ids it supports.
+    """Return (folder name, study) for each study of the leaderboard, with this agent alone, on the ids it supports.
 
-    The agent is `module:factory` or `policy:FILE`; for `only`, see `leaderboard.environments`. Studies without a
-    supported id are left out.
+    Studies without such an id are left out.
+
+    Args:
+        agent: `module:factory` or `policy:FILE`.
+        seeds: Seeds of the studies.
+        only: Families or ids, with wildcards; empty: all.
 
     Raises:
-        ValueError: The agent is one of the suite, which the leaderboard already includes; or `only` matches no id.
+        ValueError: The agent has neither form (the leaderboard includes the suite's agents), or cannot be imported; or
+            `only` matches no id.
     """
     from hpo_envs.benchmarks import leaderboard
     from hpo_envs.benchmarks.study.study import entrants
@@ -57,7 +64,7 @@ def planned(agent: str, seeds: Sequence[int], only: Sequence[str] = ()) -> list[
 
 
 def check(agent: str, folder: Path, only: Sequence[str] = (), jobs: int = 1) -> Iterator[str]:
-    """Yield the errors of a submission's runs, which `run` wrote into the folder, one sentence each.
+    """Yield a text for each error in a submission's runs, which `run` wrote into the folder; none if they are valid.
 
     Raises:
         FileNotFoundError: The folder does not exist.
@@ -100,10 +107,8 @@ def _bare(run: Run) -> Run:
 
 def _where(before: Run, after: Run) -> str:
     """Return text that names the first evaluation at which two runs differ in their action; empty if none does."""
-    for i, (a, b) in enumerate(zip(before.actions, after.actions, strict=False)):
-        if (a != b).any() if hasattr(a, "any") else a != b:
-            return f", from evaluation {i + 1} on"
-    return ""
+    pairs = enumerate(zip(before.actions, after.actions, strict=False), 1)
+    return next((f", from evaluation {i} on" for i, (a, b) in pairs if (a != b).any()), "")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -120,6 +125,8 @@ def run(args: argparse.Namespace) -> int:
     """Run or check; return 1 if the agent failed or a run is invalid."""
     from hpo_envs.benchmarks import leaderboard
 
+    for name in ("seeds", "jobs"):
+        whole(f"--{name}", getattr(args, name), 1)
     sys.path.append(str(Path.cwd()))  # where my_agents.py is
     if args.what == "run":
         plans = planned(args.agent, range(args.seeds), args.only)

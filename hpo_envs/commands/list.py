@@ -52,7 +52,8 @@ def run(args: argparse.Namespace) -> int:
     def line(r: dict[str, Any]) -> str:
         group = "" if r["group"] == r["id"] else r["group"]
         start = f"  {r['id']:<{widths['id']}}  {r['kind']:<9}  {group:<{widths['group']}}"
-        return f"{start}  {_text(r['arguments'])}".rstrip()
+        arguments = ", ".join(f"{k}={v!r}" for k, v in r["arguments"].items())
+        return f"{start}  {arguments}".rstrip()
 
     there = [r for r in rows if r["installed"]]
     family_of = operator.itemgetter("family", "summary", "plugin")
@@ -74,8 +75,3 @@ def _row(spec: Spec) -> dict[str, Any]:
         "summary": spec.page.partition("\n")[0], "arguments": dict(spec.kwargs), "tables": list(spec.tables),
         "group": group_of(spec.id), "datasets": list(dict.fromkeys(name.partition("/")[0] for name in spec.tables)),
     }  # fmt: skip
-
-
-def _text(arguments: dict[str, Any]) -> str:
-    """Format keyword arguments as Python source."""
-    return ", ".join(f"{k}={v!r}" for k, v in arguments.items())

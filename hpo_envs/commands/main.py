@@ -89,25 +89,25 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 @contextlib.contextmanager
 def _stops() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP, from schedulers and closed terminals, stop a command like Ctrl-C.
+    """Let SIGTERM and SIGHUP, from schedulers and closed terminals, stop a command like Ctrl-C, in the main thread.
 
     If Ctrl-C is ignored, as in a background job of a script, it stays ignored.
     """
-    told = False
+    stopped = False
 
     def stop(number: int, frame: FrameType | None) -> None:
-        nonlocal told
-        told = True
+        nonlocal stopped
+        stopped = True
         signal.raise_signal(signal.SIGINT)
 
-    def ignore_unless_told(number: int, frame: FrameType | None) -> None:
-        if told:
+    def ignore_unless_stopped(number: int, frame: FrameType | None) -> None:
+        if stopped:
             signal.default_int_handler(number, frame)
 
     sent = [s for n in ("SIGTERM", "SIGHUP") if (s := getattr(signal, n, None))]
     handlers: dict[int, Any] = dict.fromkeys((s for s in sent if signal.getsignal(s) == signal.SIG_DFL), stop)
     if handlers and signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
-        handlers[signal.SIGINT] = ignore_unless_told
+        handlers[signal.SIGINT] = ignore_unless_stopped
     if threading.current_thread() is not threading.main_thread():
         handlers = {}
     before = {s: signal.signal(s, handler) for s, handler in handlers.items()}
@@ -211,7 +211,5 @@ def _is_users(error: Exception) -> bool:
 
 def _forget_stdout() -> None:
     """Redirect standard output to the null device, so that flushing it at exit raises no error."""
-    try:
+    with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except (OSError, ValueError):
-        pass

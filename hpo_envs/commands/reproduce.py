@@ -36,7 +36,7 @@ def _title(paper: str) -> str:
 
 EPILOG = """examples:
   hpo-envs reproduce charhpo                        every table, figure and claim of the paper
-  hpo-envs reproduce charhpo --only tables          without the optimisers: seconds
+  hpo-envs reproduce charhpo --only tables          without the optimizers: seconds
   hpo-envs reproduce nasbenchnlp --only numbers --trials 5 --out /tmp/cells
   hpo-envs reproduce fiesta                      every table and figure of the paper
   hpo-envs reproduce fiesta --only table2        one part; an unknown name lists the parts
@@ -47,11 +47,11 @@ papers:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the command's arguments."""
+    """Declare the options."""
     parser.add_argument("paper", help=f"a paper, see below, or {ALL}")
     out = "folder for tables and figures (default: studies/reproduce-PAPER or papers)"
     parser.add_argument("--out", type=Path, help=out)
-    parser.add_argument("--trials", type=int, help="seeds per optimiser and task (default: the paper's)")
+    parser.add_argument("--trials", type=int, help="seeds per optimizer and task (default: the paper's)")
     parser.add_argument("--quick", action="store_true", help="few trials, for a preview")
     parser.add_argument("--jobs", type=int, default=1, help="processes (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="first seed (default: %(default)s)")
@@ -59,7 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Reproduce a paper, or all; the exit status is 0 if the reproduction ran, whatever the verdicts."""
+    """Reproduce a paper or all; return the exit status, 0 if the reproduction ran, whatever the verdicts."""
     one_of("paper", args.paper, [*PAPERS, ALL])
     for name in ("trials", "jobs"):
         if (value := getattr(args, name)) is not None:

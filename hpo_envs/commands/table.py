@@ -40,7 +40,7 @@ FROM_CSV_OPTIONS = ("cost", "level", "repeat", "status", "name", "licence", "cit
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the command's arguments."""
+    """Declare the options."""
     add = parser.add_argument
     add("what", choices=("from-csv", "from-optuna"), help="action")
     add("source", help="file or folder, or name of the study")
@@ -104,9 +104,7 @@ def _from_optuna(args: argparse.Namespace) -> Table:
     optuna = extra_module("optuna", "optuna", "studies")
     file = args.storage.partition("sqlite:///")[2].partition("?")[0]
     if file and not Path(file).is_file():  # Optuna would make it
-        raise ValueError(
-            f"--storage must be the location of an existing study, got {args.storage}: there is no file {file}"
-        )
+        raise ValueError(f"--storage must be that of an existing study, got {args.storage}: there is no file {file}")
     try:
         known = optuna.get_all_study_names(args.storage)
         if args.source not in known:
@@ -142,16 +140,13 @@ def _show(table: Table, as_json: bool, path: Path | None) -> None:
 
 
 def _facts(table: Table) -> dict[str, Any]:
+    name = table.name.removeprefix("user/")
     return {
-        "name": table.name.removeprefix("user/"), "ids": _ids(table), "rows": len(table), "repeats": table.repeats,
-        "levels": len(table.levels), "metrics": {m.name: m.goal for m in table.metrics},
+        "name": name, "ids": [spec.id for spec in registry.of_user(name, len(table.levels))], "rows": len(table),
+        "repeats": table.repeats, "levels": len(table.levels), "metrics": {m.name: m.goal for m in table.metrics},
         "hyperparameters": [h.name for h in table.space], "cost_unit": table.cost_unit,
         "sha256": table.provenance.sha256, "notes": list(table.provenance.notes),
     }  # fmt: skip
-
-
-def _ids(table: Table) -> list[str]:
-    return [spec.id for spec in registry.of_user(table.name.removeprefix("user/"), len(table.levels))]
 
 
 def _pairs(option: str, entries: list[str]) -> dict[str, str]:

@@ -78,7 +78,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--confirm", type=int, help="evaluate the three best so many times again, within the budget")
     add("--log", choices=("mlflow", "wandb"), help="also log each evaluation there")
     add("--points", type=Path, metavar="FILE.json", help="initial configurations, a JSON list")
-    add("--tolerate", action="store_true", help="continue if all first evaluations fail with the same error")
+    add("--tolerate", action="store_true", help="continue after repeated failures, and after mistakes in the function")
     add("--seed", type=int, help="seed of agent and candidates (default: %(default)s)")
     changed = "if the code digest differs, restart in a subfolder of --out; keep: continue with the old evaluations"
     add("--accept-changed", nargs="?", const=True, choices=(True, "keep"), metavar="keep", help=changed)
@@ -102,7 +102,7 @@ def run(args: argparse.Namespace) -> int:
     from hpo_envs.tuning import tune
 
     sys.path.insert(0, str(Path.cwd()))
-    whole = args.budget == int(args.budget) and args.budget_unit != "cost"
+    whole = args.budget % 1 == 0 and args.budget_unit != "cost"
     args.out = args.join or args.out
     given = {name: getattr(args, name) for name in TUNE_OPTIONS} | {"join": args.join is not None}
     if args.score_file and (args.workers > 1 or args.join) and "{trial}" not in args.score_file:
@@ -124,15 +124,14 @@ def run(args: argparse.Namespace) -> int:
                 **given,
             )
     except KeyboardInterrupt:
-        if args.out is not None:
-            print(f"\nstopped; finished evaluations are in {args.out}/, the same command resumes", file=sys.stderr)
+        print(f"\nstopped; finished evaluations are in {args.out}/, the same command resumes", file=sys.stderr)
         raise
     _show(args, result, args.out)
     return 0
 
 
 def _show(args: argparse.Namespace, result: Any, out: Path) -> None:
-    """Print a summary of the result; with `--json`, print the best evaluation or the Pareto front."""
+    """Print a summary of the result; with `--json`, print the best evaluation or the Pareto front as JSON."""
     several = len(result.header["objectives"]) > 1
     best = result.pareto if several and result.pareto else [result.best]
     if args.json:
@@ -162,4 +161,4 @@ def _salvage(folder: Path) -> int:
 
 def _one_or_more(text: str) -> str | tuple[str, ...]:
     names = tuple(words(text))
-    return names if len(names) > 1 else text
+    return names[0] if len(names) == 1 else names

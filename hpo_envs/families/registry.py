@@ -21,7 +21,7 @@ from hpo_envs.tables.checks import nearest
 __all__ = ["FAMILIES", "HEADINGS", "SPECS", "Family", "Spec"]
 
 FAMILIES: dict[str, Family] = {}
-"""Name -> record of each family."""
+"""Name of each family -> its record."""
 
 SPECS: dict[str, Spec] = {}
 """Id -> its entry, for the ids of listed families and imported plugins, without those of users' tables."""
@@ -65,7 +65,11 @@ def _made(env_id: str, form: str, **arguments: Any) -> Any:
 
 
 def find(env_id: str) -> Spec | None:
-    """Return the registry entry of an id, None if unknown; plugins and users' tables are registered on first use."""
+    """Return the registry entry of an id, None if unknown; plugins and users' tables are registered on first use.
+
+    Raises:
+        ValueError: The plugin of the id is broken.
+    """
     if env_id in SPECS:
         return SPECS[env_id]
     for spec in (spec for family in FAMILIES.values() for spec in family.ids):
@@ -76,9 +80,7 @@ def find(env_id: str) -> Spec | None:
         return SPECS[env_id]
     for family in _of_users():
         match = re.fullmatch(rf"{family.name}-(.+)-v0", str(env_id))
-        if match is None:
-            continue
-        if user.exists(match[1]):
+        if match and user.exists(match[1]):
             spec = family.of_user(match[1])
             _register([spec])
             return spec
@@ -124,11 +126,11 @@ def installed(spec: Spec) -> bool:
 
 
 def held_out_of(tables: Iterable[str], env_id: str | None = None) -> tuple[str, ...]:
-    """The languages and task groups excluded from training, sorted, see `catalogue.held_out`.
+    """Return the languages and task groups of tables that are excluded from training, sorted; see `catalogue.held_out`.
 
     Args:
         tables: Names of the tables.
-        env_id: The id, whose own tables are used instead of given ones that are not in the catalogue.
+        env_id: An id, whose own tables count, too, if a given one is not in the catalogue.
     """
     known, names = catalogue.held_out(), set(tables)
     if env_id in SPECS and not names <= known.keys():
@@ -137,14 +139,14 @@ def held_out_of(tables: Iterable[str], env_id: str | None = None) -> tuple[str, 
 
 
 def group_of(env_id: str) -> str:
-    """The task group of an id in the catalogue; the id itself if its tables are in several groups or none."""
+    """Return the task group of an id in the catalogue; the id itself if its tables are in several groups or none."""
     spec, settings = find(env_id), catalogue.settings()
     groups = {settings[name].group if name in settings else "" for name in (spec.tables if spec else ())}
     return groups.pop() or env_id if len(groups) == 1 else env_id
 
 
 def own() -> list[Spec]:
-    """The entries of all users' tables, registered with Gymnasium; an unreadable table is left out with a warning."""
+    """Register the ids of all users' tables, and return their entries; warn about tables that cannot be read."""
     specs = []
     for name in user.names():
         try:
@@ -158,7 +160,7 @@ def own() -> list[Spec]:
 
 
 def of_user(table: str, levels: int) -> list[Spec]:
-    """The entries of a user's table with this number of levels, one for each family that fits."""
+    """Return the entries of a user's table with this number of levels, one for each family that fits."""
     return [family.of_user(table) for family in _of_users() if levels >= family.user_levels]
 
 
@@ -169,7 +171,7 @@ def names_user_tables(pattern: str) -> bool:
 
 
 def _of_plugin(plugin: plugins.Plugin) -> Family:
-    """The family of a plugin's id; ValueError if it cannot be imported, or is not a family with this id."""
+    """Return the family of a plugin's id; ValueError if it cannot be imported, or is not a family with this id."""
     family = plugin.load()
     if not isinstance(family, Family) or plugin.name not in [spec.id for spec in family.ids]:
         raise ValueError(f"plugin {plugin.name} of {plugin.package} must name a Family with this id, got {family!r}")
@@ -177,7 +179,7 @@ def _of_plugin(plugin: plugins.Plugin) -> Family:
 
 
 def plugin_specs() -> list[Spec]:
-    """The entries of all plugins, which are imported; a broken one is left out with a warning."""
+    """Import all plugins and return their entries; a broken one is left out with a warning."""
     found = []
     for name in plugins.of("families"):
         try:
@@ -192,7 +194,7 @@ def _of_users() -> list[Family]:
 
 
 def _records() -> Iterator[Family]:
-    """The records of all packages in this folder, which import nothing expensive."""
+    """Yield the records of all packages in this folder, in the order of their names."""
     entries = (name for folder in families.__path__ for name in os.listdir(folder))
     for name in sorted(name for name in entries if name.isidentifier() and name != "__pycache__"):
         module = importlib.import_module(f"{families.__name__}.{name}")

@@ -1,4 +1,4 @@
-"""Constraints of a search (`latency<=20`): checks, conversion from and to text, violation by an evaluation."""
+"""Constraints of a search (`latency<=20`): checks, conversion from and to text, violations."""
 
 import math
 import re
@@ -9,7 +9,7 @@ from hpo_envs.tables.checks import one_of, scalar, shown
 from hpo_envs.tables.table import is_number
 
 SIGNS = {"<=": 1.0, ">=": -1.0}
-"""Relation -> sign of `value - bound` in the violation."""
+"""Relation -> factor that turns `value - bound` into a violation."""
 
 
 def checked(constraints: Any) -> dict[str, list[Any]]:
@@ -48,7 +48,7 @@ def parsed_constraints(texts: Iterable[str]) -> dict[str, tuple[str, float]]:
 
 
 def violations(constraints: Mapping[str, Any], metrics: Mapping[str, float]) -> list[float]:
-    """Return the signed violation of each constraint, positive where the constraint is violated."""
+    """Return the signed violation of each constraint, in the metric's unit; positive where it is violated."""
     return [SIGNS[relation] * (metrics[name] - bound) for name, (relation, bound) in constraints.items()]
 
 

@@ -18,7 +18,6 @@ FRAME = re.compile(r'^ *File "(?P<file>[^"]+)", line (?P<line>\d+), in .*\n(?: +
 OURS = re.compile(r"[/\\](core[/\\]engines[/\\]function|tuning[/\\]execution)[/\\]\w+\.py$")
 """Pattern of this package's files that call the user's function; `cause` ignores their frames."""
 
-
 LINE, TEXT = 1_000, 50_000
 """Largest numbers of characters of an error: in a line of output, and in a stored evaluation."""
 

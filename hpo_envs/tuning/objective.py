@@ -64,8 +64,8 @@ class Objective:
     def __call__(self, config: Mapping[str, Any], *, fidelity: float | None = None) -> dict[str, float]:
         """Return the metrics of a configuration in native units, and its `cost` in the table's unit.
 
-        Repeats are averaged. A run without any value, because it failed or diverged, has the metric's worst value; one
-        that ended before `fidelity` has its last value.
+        Repeats are averaged. A run without any value, because it failed or diverged, counts with the metric's worst
+        value; one that ended before `fidelity`, with its last value.
 
         Args:
             config: Values of all active hyperparameters by name; for a table without hyperparameters, `key`.
@@ -95,6 +95,6 @@ class Objective:
 
 
 def _last(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return the last known value of each repeat and metric, from (repeats, levels, metrics); NaN without one."""
+    """Return the (repeats, metrics) last known values of (repeats, levels, metrics) values; NaN without one."""
     at = np.maximum((~np.isnan(values)).sum(axis=1) - 1, 0)
     return np.asarray(np.take_along_axis(values, at[:, None], axis=1)[:, 0])

@@ -34,7 +34,6 @@ IDS = tuple(
 )
 """Specifications for the header of a search: actions without and with a fidelity."""
 
-
 ELSEWHERE = {
     "direction": "goal", "directions": "goal", "mode": "goal", "metric": "objective", "n_trials": "budget",
     "num_samples": "budget", "max_evals": "budget", "n_jobs": "workers", "sampler": "agent", "algo": "agent",
@@ -43,28 +42,27 @@ ELSEWHERE = {
 }  # fmt: skip
 """Names of arguments in other packages -> the corresponding argument of `tune`."""
 
-
 KNOWN = 4
-"""Number of best configurations to evaluate first, divided among the source tasks and rounded up."""
+"""Number of best known configurations to evaluate first: divided by the number of source tasks and rounded up."""
 
 
 def external(config: Mapping[str, Any]) -> float:
-    """Placeholder for the function of a search by ask and tell; it is never called.
+    """Placeholder for the function of a search by ask and tell.
 
     Raises:
-        RuntimeError: Always.
+        RuntimeError: Always: the caller evaluates.
     """
     raise RuntimeError("a search without a function must be given its scores by search.tell(trial, score)")
 
 
 @dataclasses.dataclass(frozen=True)
 class Preparation:
-    """A search before its first evaluation.
+    """The parts of a search, before its first evaluation.
 
     Attributes:
         params: The function, its search space and its objectives.
         agent: The agent, before any observation.
-        points: Initial configurations.
+        points: Initial configurations: the user's, then the best of the source tasks.
         header: Settings of the search as plain data, see `SearchRecord`.
         steps: Largest number of steps of a training; None: unknown.
     """
@@ -77,29 +75,14 @@ class Preparation:
 
     @classmethod
     def of(
-        cls,
-        folder: Path,
-        function: Any,
-        space: Any,
-        *,
-        agent: str | Callable[..., Agent] | None = None,
-        budget: float | None = None,
-        budget_unit: str | None = None,
-        workers: int = 1,
-        objective: str | tuple[str, ...] = "score",
-        goal: str | tuple[str, ...] = "max",
-        bounds: Any = None,
-        best: float | tuple[float, ...] | None = None,
-        reference: float | tuple[float, ...] | None = None,
-        epochs: int | None = None,
-        candidates: int | None = None,
-        seed: int = 0,
-        sources: Iterable[Any] = (),
-        points: Iterable[Mapping[str, Any]] = (),
-        constraints: Mapping[str, tuple[str, float]] | None = None,
-        salt: int = 0,
-        **hyperparameters: Any,
-    ) -> "Preparation":
+        cls, folder: Path, function: Any, space: Any, *, agent: str | Callable[..., Agent] | None = None,
+        budget: float | None = None, budget_unit: str | None = None, workers: int = 1,
+        objective: str | tuple[str, ...] = "score", goal: str | tuple[str, ...] = "max", bounds: Any = None,
+        best: float | tuple[float, ...] | None = None, reference: float | tuple[float, ...] | None = None,
+        epochs: int | None = None, candidates: int | None = None, seed: int = 0, sources: Iterable[Any] = (),
+        points: Iterable[Mapping[str, Any]] = (), constraints: Mapping[str, tuple[str, float]] | None = None,
+        salt: int = 0, **hyperparameters: Any,
+    ) -> "Preparation":  # fmt: skip
         """Prepare a search in a folder from arguments of `tune`; `function` is None for a search by ask and tell.
 
         `salt` is added to the agent's seed, so that processes that share a search suggest different configurations.
@@ -114,27 +97,18 @@ class Preparation:
             raise ValueError(f"agent must be a name or a factory, got {shown(agent)}")
         if epochs is not None:
             check_int("epochs", epochs)
+        check_int("seed", seed, 0)
+
         metrics_of(objective, goal, bounds)
         unit = budget_unit or ("evaluations" if epochs is None or function is None else "epochs")
         actions = _actions(agent, None if function is None else epochs, candidates, objective, function, budget)
         count = _count(folder, candidates, budget, epochs if unit == "epochs" else None)
         params = FunctionParams.of(
-            external if function is None else function,
-            space,
-            actions=actions,
-            epochs=None if function is None else epochs,
-            trials=True,
-            budget=budget,
-            budget_unit=unit,
-            objective=objective,
-            goal=goal,
-            bounds=bounds,
-            best=best,
-            reference=reference,
-            candidates=count,
-            candidate_seed=seed,
-            checkpoints=folder / "checkpoints",
-        )
+            external if function is None else function, space, actions=actions,
+            epochs=None if function is None else epochs, trials=True, budget=budget, budget_unit=unit,
+            objective=objective, goal=goal, bounds=bounds, best=best, reference=reference, candidates=count,
+            candidate_seed=seed, checkpoints=folder / "checkpoints",
+        )  # fmt: skip
         handed, known = _sources(sources, params)
         problem = Problem(**params.problem(), sources=handed)
         with one_blas_thread(), _unknown_names():
@@ -157,7 +131,7 @@ class Preparation:
 
 
 def _warn(run: Mapping[str, Any]) -> None:
-    """Warn if the digests cover more files than those of the function and the agent."""
+    """Warn if digests cover whole files or compiled code, since the code that is needed could not be found."""
     if found := imprecise({**run["agent_source"], **run["environment_source"]}):
         text = "what the function or agent needs could not be found in its source"
         warnings.warn(f"{text}: any change of {', '.join(found)} will stop this search from resuming", stacklevel=6)
@@ -238,7 +212,7 @@ def _transfers(agent: str, sources: tuple[Source, ...]) -> bool:
 
 
 def _count(folder: Path, candidates: Any, budget: float | None, epochs: int | None) -> int:
-    """Return the number of candidates: as given, else as in the resumed search, else by the budget."""
+    """Return the number of candidates: the given one, else that of the resumed search, else one by the budget."""
     if candidates is None and (folder / NAME).is_file():
         return int(SearchRecord(folder).header["candidates"])
     return count_of(candidates, budget, epochs or 1)
@@ -260,18 +234,15 @@ def _make_agent(agent: Any, problem: Problem, seed: int, hyperparameters: dict[s
 
 
 def _header(
-    params: FunctionParams,
-    agent: str | Callable[..., Agent],
-    hyperparameters: dict[str, Any],
-    seed: int,
+    params: FunctionParams, agent: str | Callable[..., Agent], hyperparameters: dict[str, Any], seed: int,
     epochs: int | None,
-) -> dict[str, Any]:
+) -> dict[str, Any]:  # fmt: skip
     """Return the settings of the search as plain data."""
     p, table = params, params.table
     spec = IDS[p.levels is not None]
     run = header_of(p, spec, {"function": p.function}, agent, hyperparameters)
     if hasattr(p.function, "digests"):
-        run["environment_source"] |= p.function.digests(h.name for h in p.points.space)
+        run["environment_source"] |= p.function.digests(p.points.space)
     run |= {"table": table.name, "kind": table.provenance.kind, "sha256": table.provenance.sha256, "seed": seed}
     run["scale"] = Scales(spec.id, p, {}).of(0).header()
     header = {

@@ -17,12 +17,13 @@ Known = tuple[Mapping[str, Any], Mapping[str, Any], float]
 
 
 def source(given: Any, params: FunctionParams) -> Source:
-    """Return the observations of another search in the same space as a source task.
+    """Return the observations of another search as a source task.
 
     Args:
         given: A `Source`, returned as it is; a `Tuned` or its folder; a `Table`; a pandas DataFrame with a column for
             each hyperparameter and objective; or a study of Optuna, whose values are the objectives.
-        params: The search that learns from it; configurations outside of its space are left out.
+        params: The search that learns from it; configurations outside of its space, and scores that are missing or not
+            finite, are left out.
 
     Raises:
         ValueError: `given` has another type, or holds no evaluation in this space with all objectives.
@@ -31,7 +32,7 @@ def source(given: Any, params: FunctionParams) -> Source:
     if isinstance(given, Source):
         return given
     name, known = _read(given, params.objectives)
-    points, rows, rewards, costs, problem = params.points, [], [], [], ""
+    points, found, problem = params.points, [], ""
     names = {h.name for h in points.space}
     for config, metrics, cost in known:
         try:
@@ -41,23 +42,23 @@ def source(given: Any, params: FunctionParams) -> Source:
             problem = problem or (f"no {error}" if isinstance(error, KeyError) else str(error))
             continue
         if np.isfinite(reward).all():
-            rows.append(row)
-            rewards.append(reward)
-            costs.append(cost)
-    if not rows:
+            found.append((row, reward, cost))
+    if not found:
         raise ValueError(f"source {name} must have evaluations in this search space, got none: {problem or 'empty'}")
-    raw = np.array(rows)
+    raw, rewards, costs = map(np.array, zip(*found, strict=True))
     features = 2.0 * points.unit(raw) - 1.0 if params.kind == "box" else feature_matrix(points.space, raw)[1]
-    return Source(name, features, np.array(rewards), np.array(costs))
+    return Source(name, features, rewards, costs)
 
 
 def bests(given: Any, params: FunctionParams, count: int) -> tuple[list[dict[str, Any]], list[str]]:
     """Return the best configurations of another search, clipped to this space, and a text for each clipped value.
 
+    Configurations that have no hyperparameter of this space or an unknown choice are left out.
+
     Args:
         given: See `source`.
         params: The new search; hyperparameters that `given` lacks are set to the middle of their range.
-        count: Largest number of configurations.
+        count: Largest number of distinct configurations.
 
     Raises:
         ValueError: `given` has another type.

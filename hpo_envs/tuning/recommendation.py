@@ -1,4 +1,4 @@
-"""Recommended configuration by predicted mean, with an interval; choice of the evaluations to repeat."""
+"""Ranking of configurations by predicted mean, with intervals; choice of the evaluations to repeat."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -15,16 +15,17 @@ from hpo_envs.tables.user.space import Points, axes_of
 from hpo_envs.tuning.record import Evaluation, points_of
 
 FINALISTS = 3
-"""Number of configurations whose evaluation is repeated."""
+"""Number of configurations whose evaluations are repeated; also the fewest for which a model is fitted."""
 
 MODELLED = 300
-"""Largest number of evaluations in the model: of more, two thirds are the best ones, the rest a random sample."""
+"""Largest number of evaluations in the model. Beyond it, the best ones are two thirds, a random sample is the rest."""
 
 NOISY = KernelPrior(length=PRIOR.length, spread=PRIOR.spread, noise=0.1, noise_spread=1.5)
 """Prior of the kernel. It expects more noise than the agent's prior: a search works better with little noise."""
 
 KERNELS, FLATTEST = 16, 0.3
-"""Number of kernels whose posteriors are averaged (one is overconfident); least curvature of their log density."""
+"""Number of kernels whose posteriors are averaged, because a single one is overconfident; smallest curvature of their
+log density that is used."""
 
 WIDTH = 1.96
 """Standard deviations on each side of a 95 % interval."""
@@ -58,7 +59,8 @@ class Recommendation:
 def ranked(header: Mapping[str, Any], evaluations: Sequence[Evaluation]) -> list[Recommendation]:
     """Return the feasible configurations of a search with one objective, best mean first; empty if there are none.
 
-    Trainings that were stopped early count only if none was complete.
+    A configuration is feasible if all its evaluations are. Trainings that were stopped early are left out, unless none
+    was complete.
     """
     good = [e for e in evaluations if e.rewards is not None]
     good = [e for e in good if e.status == "ok"] or good
@@ -102,7 +104,7 @@ def _posterior(points: Points, rows: Any, y: Any, at: Any) -> tuple[Any, Any]:
 
 
 def _kernels(x: Any, z: Any, groups: Any) -> tuple[Any, list[KernelFit]]:
-    """Return weights and kernels: the most probable one, and others drawn from the Laplace approximation around it."""
+    """Return (KERNELS,) weights, and the kernels: the most probable one, and draws from its Laplace approximation."""
     posteriors, step = Posteriors("matern52", x[None], z[None], NOISY, groups), 1e-3
     fit = KernelFit.estimate("matern52", x, z, NOISY, None, groups)
     centre = np.log(np.append(fit.lengths, fit.noise / fit.amplitude))

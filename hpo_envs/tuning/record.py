@@ -39,7 +39,7 @@ TUPLE = "tuple"
 """Key that marks a tuple, because JSON has only lists."""
 
 BEGUN = {"action", "config", "given", "repeats", "owner", "ended"}
-"""Attributes of evaluations that the record of their end does not have."""
+"""Attributes of evaluations that the record of their end must not have."""
 
 MOST_NESTED = 50
 """Largest depth of lists and mappings in a record."""
@@ -61,14 +61,14 @@ class Evaluation:
         config: Natural values of the active hyperparameters, as passed to the function. Values other than numbers,
             texts, None, and lists or tuples of these (such as classes) are texts after reading from disk.
         status: `running`, or one of `STATUSES`.
-        rewards: One reward per objective, higher is better; None while running or after a failure.
-        metrics: All numbers that the function returned.
+        rewards: One reward per objective, higher is better; None while running, and if it failed or diverged.
+        metrics: Finite numbers that the function returned, by name; `cost` only if it is an objective.
         spent: Budget used by the evaluation.
         cost: The cost that the function returned, else the seconds it took.
         seconds: Duration in seconds.
-        best: Best reward of the configuration so far, if actions have a fidelity; else None.
+        best: Best reward of the configuration so far, if actions have a fidelity and there is one; else None.
         error: Traceback or message; empty if there is none.
-        started: Start, in seconds since 1970.
+        started: Start, in seconds since 1970; 0 if the worker died.
         worker: Host and process id of the worker, `HOST:PID`; empty while running or if the worker died.
         ended: Place in the order in which evaluations ended; -1 while running.
         given: Whether it is a start point, from the user or a source task.
@@ -325,13 +325,16 @@ class SearchRecord:
         self._add({"what": "ended", "number": number, **facts})
         return self.evaluations[number]
 
-    def take(self, number: int, owner: str) -> Evaluation:
-        """Record that a process takes over an evaluation that a dead one began; return the evaluation."""
+    def take(self, number: int, owner: str) -> None:
+        """Record that a process takes over an evaluation that a dead one began."""
         self._add({"what": "taken", "number": number, "owner": owner})
-        return self.evaluations[number]
 
     def follow(self) -> list[tuple[int, bool]]:
-        """Read what other processes have added; return the new `steps`. The caller must hold the folder's lock."""
+        """Read what other processes have added; return the new `steps`. The caller must hold the folder's lock.
+
+        Raises:
+            ValueError: An added record is invalid.
+        """
         before, known = len(self.steps), len(self._journal.records)
         for number, record in enumerate(self._journal.follow(), known):
             if not _holds(self._follows, record):
@@ -366,7 +369,7 @@ class SearchRecord:
             return None
         worst = np.min(good, axis=0).tolist()
         rewards = np.array([e.rewards if e.feasible and e.rewards is not None else worst for e in ended])
-        h = self.header
+        status, h = np.array([STATUSES.index(e.status) for e in ended], np.int8), self.header
         header = {**h["run"], "budget": h["budget"], "agent": h["agent"], "hyperparameters": h["hyperparameters"]}
         if "code" in h:
             header |= {"agent": f"{h['agent']}@{h['code']}", "algorithm": h["agent"], "changed": True}
@@ -379,20 +382,17 @@ class SearchRecord:
             np.array([e.spent for e in ended]),
             np.array(self.best.action),
             header,
-            {
-                "status": np.array([STATUSES.index(e.status) for e in ended], np.int8),
-                "price": np.array([e.cost for e in ended]),
-            },
+            {"status": status, "price": np.array([e.cost for e in ended])},
         )
 
 
 def _changed(*spaces: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return, for each of two search spaces, the settings of the hyperparameters that differ in the other."""
-    told = [
+    every = [
         {h["name"]: {k: h[k] for k in sorted(h) if k != "name" and (h[k] or k == "low")} for h in space}
         for space in spaces
     ]
-    return [{n: h for n, h in one.items() if any(other.get(n) != h for other in told)} for one in told]
+    return [{n: h for n, h in one.items() if any(other.get(n) != h for other in every)} for one in every]
 
 
 def encoded(value: Any) -> Any:
@@ -480,7 +480,10 @@ def _readable(value: Any) -> Any:
 
 
 def apart(folder: Path, header: Mapping[str, Any]) -> tuple[Path, dict[str, Any]]:
-    """Return folder and header of a search: a subfolder named by its code digest if `folder` holds other code."""
+    """Return the folder and the header for a search: those given, unless `folder` holds a search with other code.
+
+    In that case, a subfolder named by the code digest, and a header with the digest as `code`.
+    """
     code = code_of(header["run"])
     if not (folder / NAME).is_file() or code_of(SearchRecord(folder).header["run"]) == code:
         return folder, {**header}

@@ -57,7 +57,7 @@ class Search:
         space: Search space, as in `tune`.
         function: The function that `tune` calls; None: the caller evaluates, and resuming does not compare its code.
         out: Folder of the search, locked until `close` unless `join`; None: a temporary folder.
-        budget: Total budget, by default in evaluations, see `budget_unit` of `tune`; None: no limit.
+        budget: Total budget, see `tune`; None: 10,000 evaluations, or each candidate once.
         seconds: See `tune`.
         timeout: See `tune`.
         identical_failures: See `tune`.
@@ -70,9 +70,12 @@ class Search:
 
     Attributes:
         trials: Pending trials by number.
-        stuck: Message if the last `identical_failures` evaluations failed for the same cause; else empty.
+        stuck: Message once `identical_failures` evaluations in a row have failed for the same cause; else empty, also
+            with `tolerate`.
         first: Number of first evaluations that must not all fail because of the same mistake.
         tolerate: See above.
+        record: The record on disk.
+        function: The function that workers call.
 
     Raises:
         ValueError: An argument is invalid, or the folder holds another search or is in use; see `tune`.
@@ -81,22 +84,11 @@ class Search:
     """
 
     def __init__(
-        self,
-        space: Any,
-        *,
-        function: Any = None,
-        out: str | Path | None = None,
-        budget: float | None = None,
-        seconds: float | None = None,
-        timeout: float | None = None,
-        identical_failures: int = 5,
-        confirm: int = 0,
-        join: bool = False,
-        log: str | None = None,
-        tolerate: bool = False,
-        accept_changed: bool | str = False,
+        self, space: Any, *, function: Any = None, out: str | Path | None = None, budget: float | None = None,
+        seconds: float | None = None, timeout: float | None = None, identical_failures: int = 5, confirm: int = 0,
+        join: bool = False, log: str | None = None, tolerate: bool = False, accept_changed: bool | str = False,
         **given: Any,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self._seconds, timeout = (_duration(n, v) for n, v in (("seconds", seconds), ("timeout", timeout)))
         self._identical = check_int("identical_failures", scalar(identical_failures))
         self._confirm = check_int("confirm", scalar(confirm), 0)
@@ -110,21 +102,26 @@ class Search:
         self._log = None if log is None else tracker_of(log)
         self._out, self.tolerate, self._join = out, tolerate, join
         self._stack, self._guard, self._process = contextlib.ExitStack(), threading.RLock(), os.getpid()
+        given |= {"function": function, "space": space, "budget": budget}
         with contextlib.ExitStack() as undo:
             undo.callback(self._stack.close)
-            self._open(space, function, budget, accept_changed, given)
+            self._open(accept_changed, given)
             undo.pop_all()
 
-    def _open(self, space: Any, function: Any, budget: Any, accept_changed: bool | str, given: dict[str, Any]) -> None:
-        """Lock or join the folder and load the search in it; raise a ValueError if another process tunes there."""
+    def _open(self, accept_changed: bool | str, given: dict[str, Any]) -> None:
+        """Create the folder if necessary, lock or join it, and load its search.
+
+        Raises:
+            ValueError: The folder has links, pipes or devices where files of a search belong; another process tunes in
+                it, or with `join`, one that has not joined; or see `_load`.
+        """
         if (out := self._out) is None:
             out = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="hpo_envs-"))
         folder = Path(out).absolute()  # functions may change the working folder
         folder.mkdir(parents=True, exist_ok=True)
-        for name in (NAME, "checkpoints", "reports", "workers"):
-            atomic.inside(folder, folder / name)
-        for name in ("reports", "checkpoints", "workers", *(p.name for p in folder.glob("[0-9a-f]" * 8))):
-            for path in (folder / name).iterdir() if (folder / name).is_dir() else ():
+        for part in (NAME, "checkpoints", "reports", "workers", *(p.name for p in folder.glob("[0-9a-f]" * 8))):
+            place = atomic.inside(folder, folder / part)
+            for path in place.iterdir() if place.is_dir() else ():
                 with contextlib.suppress(FileNotFoundError):  # of another process that ends
                     regular(atomic.inside(folder, path), math.inf)
         self._member = None
@@ -138,28 +135,30 @@ class Search:
                     "search with join=True (--join) in each of them"
                 )
             with locked(folder):
-                self._load(folder, space, function, budget, accept_changed, given)
+                self._load(folder, accept_changed, given)
             return
         try:
             self._stack.enter_context(locked(folder, wait=False))
         except BlockingIOError:
             raise ValueError(f"out must be a folder that no other process tunes in, got {folder}") from None
-        self._load(folder, space, function, budget, accept_changed, given)
+        self._load(folder, accept_changed, given)
         if any(e.owner and lives(folder, e.owner) for e in self._retries):
             raise ValueError(f"out must be a folder that no other process tunes in, or join=True, got {folder}")
 
-    def _load(
-        self, folder: Path, space: Any, function: Any, budget: Any, accept_changed: bool | str, given: dict[str, Any]
-    ) -> None:
-        """Create the agent, open the record, for `accept_changed` perhaps in a subfolder, and replay it."""
+    def _load(self, folder: Path, accept_changed: bool | str, given: dict[str, Any]) -> None:
+        """Create the agent, open the record, in a subfolder if `accept_changed` requires one, and replay it.
+
+        Raises:
+            ValueError: An argument is invalid, or the record is that of another search.
+        """
         sources = given.get("sources", ())
         if isinstance(sources, str) or not np.iterable(sources):
             raise ValueError(f"sources must be a list of source tasks, got {shown(sources)}")
         given["sources"] = tuple(sources)
-        prepared = Preparation.of(folder, function, space, budget=budget, **given)
+        prepared = Preparation.of(folder, **given)
         if accept_changed and (apart_by_space := other_space(folder, prepared.header)) is not None:
             given["sources"], folder = (*given["sources"], folder), apart_by_space
-            prepared = Preparation.of(folder, function, space, budget=budget, **given)
+            prepared = Preparation.of(folder, **given)
         params, header = prepared.params, prepared.header
         keep = accept_changed == "keep"
         if accept_changed and not keep:
@@ -171,18 +170,18 @@ class Search:
             )
         if self._join and (params.kind == "fidelity" or not prepared.agent.listens):
             raise ValueError("join must be False for agents that plan alone or pause trainings, got True")
-        self._params, self._agent, self._steps = params, prepared.agent, prepared.steps
+        self._params, self._agent, self._steps, self.function = params, prepared.agent, prepared.steps, params.function
         self._constraints = header.get("constraints", {})
         self._returned = (*params.objectives, *(name for name in self._constraints if name not in params.objectives))
         header |= {"confirm": self._confirm} if self._confirm else {}
-        self._record = record = SearchRecord(folder, header, keep)
+        self.record = SearchRecord(folder, header, keep)
         self._check = checker(params.action_space)
         self._suggested: Any = None  # by the agent, and not yet recorded
         self._reached: dict[int, int] = {}
         self._best: dict[int, float] = {}
         self.trials: dict[int, Trial] = {}
         self._asked: dict[int, tuple[float, float]] = {}
-        known = [(e.config, e.action) for e in record.evaluations if e.given]
+        known = [(e.config, e.action) for e in self.record.evaluations if e.given]
         # 1, 1.0 and True are equal, but may be three choices.
         self._points = [
             p
@@ -192,9 +191,9 @@ class Search:
         small = params.kind != "fidelity" and params.points.size <= SMALL
         self._untried = {tuple(row) for row in params.points.grid().tolist()} if small else None
         self._replay()
-        for evaluation in record.evaluations:
+        for evaluation in self.record.evaluations:
             self._try(evaluation)
-        self._retries, self._before = [] if self._join else record.running, len(record.ended)
+        self._retries, self._before = [] if self._join else self.record.running, len(self.record.ended)
         self.stuck, self.first = "", 1
 
     def __enter__(self) -> Self:
@@ -223,11 +222,11 @@ class Search:
         Raises:
             ValueError: The search is closed, or this process is a fork of the one that opened it.
         """
-        with self._guard, locked(self._record.folder) if self._join else contextlib.nullcontext():
+        with self._guard, locked(self.record.folder) if self._join else contextlib.nullcontext():
             if self._process != os.getpid():
                 raise ValueError("search must be open in this process, got one that is closed, or open in its parent")
-            for number, ended in self._record.follow() if self._join else ():
-                evaluation = self._record.evaluations[number]
+            for number, ended in self.record.follow() if self._join else ():
+                evaluation = self.record.evaluations[number]
                 if ended:
                     self._note(evaluation)
                     self._tell(evaluation)
@@ -238,11 +237,14 @@ class Search:
             yield
 
     def waits(self) -> bool:
-        """Wait `POLL` seconds if processes of a shared search evaluate; return whether they do, False if it stopped."""
+        """Wait `POLL` seconds if evaluations of a shared search are running, and return whether any are.
+
+        After `timeout` and after repeated failures, return False at once.
+        """
         if not self._join or self.stuck or time.monotonic() >= self._until:
             return False
         with self._turn():
-            left = bool(self._record.running)
+            left = bool(self.record.running)
         if left:
             time.sleep(POLL)
         return left
@@ -251,7 +253,7 @@ class Search:
     def done(self) -> bool:
         """Whether no more evaluations begin: none is left, the time is over, or repeated failures stop the search."""
         if self._member is not None:
-            self._retries = [e for e in self._record.running if not self._member.lives(e.owner)]
+            self._retries = [e for e in self.record.running if not self._member.lives(e.owner)]
         if self.stuck or time.monotonic() >= self._until:
             return True
         return not (self._retries or self._continues or self._repeated() is not None)
@@ -259,8 +261,8 @@ class Search:
     @property
     def result(self) -> Tuned:
         """The result so far, as a `Tuned` with all evaluations that began."""
-        evaluations = tuple(dataclasses.replace(e, config=self._config(e)) for e in self._record.evaluations)
-        return Tuned(self._record.header, evaluations, None if self._out is None else self._record.folder)
+        evaluations = tuple(dataclasses.replace(e, config=self._config(e)) for e in self.record.evaluations)
+        return Tuned(self.record.header, evaluations, None if self._out is None else self.record.folder)
 
     def ask(self) -> Trial:
         """Return the next trial; parallel agents allow further trials before the first has a result.
@@ -272,8 +274,11 @@ class Search:
         if trial is None:
             if self.stuck:
                 raise ValueError(self.stuck)
-            used = f"{self._record.spent:g} of {self._params.budget:g} {self._params.budget_unit}"
-            raise ValueError(f"search must have something left to evaluate, got one with {used} used")
+            if time.monotonic() >= self._until:
+                raise ValueError("trials must be requested within the timeout, got a request after it")
+            used = f"{self.record.spent:g} of {self._params.budget:g} {self._params.budget_unit} used"
+            pending = f", {len(self.trials)} trials pending" if self.trials else ""
+            raise ValueError(f"search must have something left to evaluate, got one with {used}{pending}")
         return trial
 
     def begin(self) -> Trial | None:
@@ -288,12 +293,12 @@ class Search:
     def _trial(self) -> Trial:
         evaluation = self._retries.pop(0) if self._retries else self._begin()
         if self._member is not None and evaluation.owner != self._member.name:
-            self._record.take(evaluation.number, self._member.name)
+            self.record.take(evaluation.number, self._member.name)
         rewarded, limit = self._params.rewarded, self._steps
         if limit is not None and self._params.budget_unit == "epochs":
             limit = int(max(1.0, min(limit, self._left() + self._share(evaluation))))
         sign = rewarded[0].sign if len(rewarded) == 1 else 0.0
-        reports = self._record.folder / "reports"
+        reports = self.record.folder / "reports"
         trial = Trial(evaluation.number, self._config(evaluation), reports, sign, self._steps, limit, rewarded[0].name)
         self.trials[trial.number], self._asked[trial.number] = trial, (time.time(), time.monotonic())
         return trial
@@ -315,7 +320,8 @@ class Search:
         started, clock = self._asked[trial.number]
         seconds = time.monotonic() - clock
         if error is not None:
-            outcome = Outcome("failed", seconds=seconds, error=_described(error))
+            text = "".join(traceback.format_exception(error)) if isinstance(error, BaseException) else str(error)
+            outcome = Outcome("failed", seconds=seconds, error=text)
         else:
             if score is None and not trial.curve:
                 raise ValueError("score must be given for a trial without reports, got None")
@@ -324,14 +330,18 @@ class Search:
         return self.finish(JobResult(trial.number, ((0, outcome),), started, place).reported(trial))
 
     def _replay(self) -> None:
-        """Replay the recorded calls of ask and tell; after a suggestion that differs, warn and replay only results."""
+        """Replay the recorded calls of ask and tell; after a suggestion that differs, warn and replay only results.
+
+        Raises:
+            ValueError: A recorded action is invalid, or the agent ignores results and suggests other actions.
+        """
         follows = True
-        for number, ended in self._record.steps:
-            evaluation = self._record.evaluations[number]
+        for number, ended in self.record.steps:
+            evaluation = self.record.evaluations[number]
             try:
                 evaluation.given or self._check(evaluation.action)
             except ValueError as error:
-                raise ValueError(f"action {number} in {self._record.folder} {error}") from None
+                raise ValueError(f"action {number} in {self.record.folder} {error}") from None
             if ended:
                 self._note(evaluation)
                 self._tell(evaluation)
@@ -342,25 +352,15 @@ class Search:
                 follows = np.array_equal(asked, evaluation.action)
                 if not follows and not self._agent.listens:
                     raise ValueError(
-                        f"{type(self._agent).__name__} must repeat its suggestions in {self._record.folder}, got "
+                        f"{type(self._agent).__name__} must repeat its suggestions in {self.record.folder}, got "
                         f"{asked} for {evaluation.action}: its code or its budget has changed. Choose another folder"
                     )
                 if not follows:
                     warnings.warn(
-                        f"the agent suggests other configurations than those in {self._record.folder}: its code or its "
+                        f"the agent suggests other configurations than those in {self.record.folder}: its code or its "
                         "budget has changed; it is told the recorded results, and the search continues",
                         stacklevel=6,
                     )
-
-    @property
-    def function(self) -> Any:
-        """The function that workers call."""
-        return self._params.function
-
-    @property
-    def record(self) -> SearchRecord:
-        """The record on disk."""
-        return self._record
 
     @property
     def exhausted(self) -> bool:
@@ -379,7 +379,7 @@ class Search:
             return self._finish(done)
 
     def _finish(self, done: JobResult) -> Evaluation:
-        known = self._record.evaluations[done.number]
+        known = self.record.evaluations[done.number]
         taken = known.ended >= 0 or (self._member is not None and known.owner != self._member.name)
         evaluation = known if taken else self._end(done)
         del self.trials[done.number], self._asked[done.number]
@@ -390,12 +390,12 @@ class Search:
                 stacklevel=4,
             )
             return known
-        if len(self._record.ended) == self.first and not (self.tolerate or self._join):
+        if len(self.record.ended) == self.first and not (self.tolerate or self._join):
             self._refuse_mistakes()
         self._tell(evaluation)
         if self._log is not None:
-            self._log(self._record.header["function"].partition(":")[2], evaluation)
-        last = self._record.ended[max(self._before, len(self._record.ended) - self._identical) :]
+            self._log(self.record.header["function"].partition(":")[2], evaluation)
+        last = self.record.ended[max(self._before, len(self.record.ended) - self._identical) :]
         if evaluation.error and not self.tolerate and in_a_row(last) == self._identical:
             self.stuck = (
                 f"function must run, got the same failure {self._identical} times in a row: {cause(evaluation.error)}. "
@@ -405,10 +405,10 @@ class Search:
 
     def _refuse_mistakes(self) -> None:
         """Delete the search and raise a ValueError if all evaluations failed because of the same mistake."""
-        kinds = {mistake(e.error) if e.status == "failed" else "" for e in self._record.ended}
+        kinds = {mistake(e.error) if e.status == "failed" else "" for e in self.record.ended}
         if len(kinds) == 1 and "" not in kinds:
-            count, error = len(self._record.ended), self._record.ended[-1].error
-            self._record.discard()
+            count, error = len(self.record.ended), self.record.ended[-1].error
+            self.record.discard()
             first = "the first evaluation" if count == 1 else f"each of the first {count} evaluations"
             raise ValueError(
                 f"function must run, got a failure of {first}: {cause(error)}. Nothing of the search is kept; "
@@ -424,37 +424,34 @@ class Search:
         """Whether a new configuration may be evaluated; the budget of repeats is reserved."""
         kept = 0.0
         if self._confirm:
-            mean = self._record.spent / max(len(self._record.ended), 1)
+            mean = self.record.spent / max(len(self.record.ended), 1)
             each = mean if self._params.budget_unit == self._params.cost_unit else 1.0
-            repeats = sum(e.repeats >= 0 for e in self._record.evaluations)
+            repeats = sum(e.repeats >= 0 for e in self.record.evaluations)
             kept = each * max(0, FINALISTS * self._confirm - repeats)
         return self._left() > kept and not self._agent.done and self._untried != set()
-
-    @property
-    def _owner(self) -> dict[str, Any]:
-        return {} if self._member is None else {"owner": self._member.name}
 
     def _repeated(self) -> int | None:
         """Return the number of the evaluation to repeat next; None if there is none or no budget is left."""
         if not self._confirm or self._left() <= 0:
             return None
-        return to_confirm(self._record.header, self._record.evaluations, self._confirm)
+        return to_confirm(self.record.header, self.record.evaluations, self._confirm)
 
     def _begin(self) -> Evaluation:
+        owner: dict[str, Any] = {} if self._member is None else {"owner": self._member.name}
         if not self._continues:
             number = self._repeated()
             assert number is not None
-            first = self._record.evaluations[number]
-            return self._record.begin(first.action, first.config, first.given, repeats=number, **self._owner)
+            first = self.record.evaluations[number]
+            return self.record.begin(first.action, first.config, first.given, repeats=number, **owner)
         if self._points:
             config = self._points[0]
-            begun = self._record.begin(self._params.action_of(config), config, given=True, **self._owner)
+            begun = self.record.begin(self._params.action_of(config), config, given=True, **owner)
             del self._points[0]
             return self._try(begun)
         if self._suggested is None:
             self._suggested = self._ask()
         config = self._params.points.config(self._params.stored(self._suggested))
-        begun = self._record.begin(self._suggested, config, **self._owner)
+        begun = self.record.begin(self._suggested, config, **owner)
         self._suggested = None
         return self._try(begun)
 
@@ -473,7 +470,7 @@ class Search:
 
     def job(self, trial: Trial) -> Job:
         """Return the job that evaluates a trial, for `perform` in a worker."""
-        p, evaluation = self._params, self._record.evaluations[trial.number]
+        p, evaluation = self._params, self.record.evaluations[trial.number]
         row, level = (trial.number, -1) if p.kind != "fidelity" else evaluation.action
         return Job(
             trial.number,
@@ -483,14 +480,14 @@ class Search:
             self._returned,
             self._seconds,
             level + 1,
-            (str(self._record.folder.resolve()), row),
+            (str(self.record.folder.resolve()), row),
             None if p.folder is None or p.form != "checkpoints" else p.folder / str(row),
             trial if p.kind != "fidelity" and (p.form != "score" or takes_trial(p.function)) else None,
         )
 
     def _end(self, done: JobResult) -> Evaluation:
         """Record the result of a job; return the evaluation."""
-        p, begun = self._params, self._record.evaluations[done.number]
+        p, begun = self._params, self.record.evaluations[done.number]
         outcomes = [outcome for _, outcome in done.outcomes]
         last = outcomes[-1] if outcomes else Outcome("failed", error="function must yield at least one score, got none")
         status = last.status
@@ -509,7 +506,7 @@ class Search:
             more["forecast"] = done.forecast
         if self._constraints and last.status == "ok":
             more["violations"] = violations(self._constraints, last.metrics)
-        evaluation = self._record.end(
+        evaluation = self.record.end(
             done.number,
             status=status,
             rewards=reward_of(last, p).tolist() if last.status == "ok" else None,
@@ -549,12 +546,12 @@ class Search:
 
     def _left(self) -> float:
         """Return the budget left after all pending evaluations; of a cost, each is expected to use the mean so far."""
-        running, spent = self._record.running, self._record.spent
+        running, spent = self.record.running, self.record.spent
         if self._params.budget_unit == self._params.cost_unit:
-            under_way = len(running) * spent / max(len(self._record.ended), 1)
+            under_way = len(running) * spent / max(len(self.record.ended), 1)
         else:
             under_way = math.fsum(map(self._share, running))
-        return float(self._record.header["budget"]) - spent - under_way
+        return float(self.record.header["budget"]) - spent - under_way
 
     def _tell(self, evaluation: Evaluation) -> None:
         p = self._params
@@ -582,8 +579,3 @@ def _duration(name: str, value: Any) -> float | None:
     if value is not None and not (is_number(value) and value > 0):
         raise ValueError(f"{name} must be None or a number > 0, got {shown(value)}")
     return None if value is None else float(value)
-
-
-def _described(error: object) -> str:
-    """Return the traceback of an exception, or the text of any other error."""
-    return "".join(traceback.format_exception(error)) if isinstance(error, BaseException) else str(error)

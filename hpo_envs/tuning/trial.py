@@ -24,7 +24,7 @@ ENOUGH = 4
 """Smallest number of complete trainings for forecasts without a prior."""
 
 PERSISTENCE, UNEXPLAINED = 0.03, 0.1
-"""Prior of forecasts, as fractions of the sum of squares of final scores: weight of a slope of 1, residuals."""
+"""Prior of forecasts, as fractions of the final scores' sum of squares: weight of a slope of 1; squared residuals."""
 
 LEVEL, EARLY = 0.975, 0.9
 """Confidence level of the upper bound that is compared with the best final score, without and with a prior."""
@@ -68,12 +68,11 @@ class Trial:
         limit: int | None = None,
         objective: str = "score",
     ) -> None:
-        self.number, self.config = number, dict(config)
+        self.number, self.config, self.objective, self.limit = number, dict(config), objective, limit
+        self._folder, self._sign, self._steps = folder, sign, steps
         self.curve: list[tuple[int, float]] = []
         self.should_stop = False
         self.forecast: float | None = None
-        self.objective, self.limit, self._folder, self._sign = objective, limit, folder, sign
-        self._steps = steps
 
     def __repr__(self) -> str:
         return f"<Trial {self.number}: {self.config}>"
@@ -82,7 +81,7 @@ class Trial:
         """Store the score after a step, and update `should_stop`.
 
         Args:
-            score: Value of the objective; a number that is not finite is not stored, and stops the training.
+            score: Value of the objective; NaN, or a number beyond 1e30, is not stored, and stops the training.
             step: Number of epochs, trees or batches so far, an int >= 1; default: one more than the last.
 
         Raises:
@@ -105,7 +104,10 @@ class Trial:
         self.should_stop = self.should_stop or over or self._is_behind(last, at)
 
     def _is_behind(self, last: int, at: int) -> bool:
-        """At a check, set `forecast` and return whether the end is unlikely to be the best; elsewhere, return False."""
+        """At a check, set `forecast` and return whether the training is unlikely to end best; at other steps, False.
+
+        Also False without a direction of the score, and before `WHOLE` trainings are complete.
+        """
         if not self._sign:
             return False
         curves = [read_curve(path) for path in self._folder.iterdir() if path.name.isdigit()]
@@ -116,14 +118,13 @@ class Trial:
         whole = [curve for curve in curves if curve[-1][0] >= end]
         if len(whole) < WHOLE:
             return False
-        now = self._sign * np.array(
-            [next((score for step, score in curve if step >= at), curve[-1][1]) for curve in whole]
-        )
+        here = [next((score for step, score in curve if step >= at), curve[-1][1]) for curve in whole]
+        now = self._sign * np.array(here)
         ends = self._sign * np.array([curve[-1][1] for curve in whole])
         own = self._sign * self.curve[-1][1]
         expected, bound = forecast(now, ends, own)
         self.forecast = self._sign * expected
-        # Few others may have changed places by chance: what leads the best of them goes on.
+        # Few others may have changed places by chance: a training that leads the best of them continues.
         return bool(bound < ends.max() and (len(whole) >= ENOUGH or own < now[ends.argmax()]))
 
 
@@ -156,7 +157,7 @@ def checks(steps: int) -> list[int]:
 
 
 def read_curve(path: Path) -> list[tuple[int, float]]:
-    """Read the reports in a file; a last line that is incomplete is left out, and all of a damaged file."""
+    """Return the (step, score) reports in a file, without an incomplete last line; none if it is damaged or missing."""
     with contextlib.suppress(OSError, ValueError, TypeError, RecursionError):
         text = path.read_text(encoding="ascii")
         lines = map(json.loads, text[: text.rfind("\n") + 1].splitlines())

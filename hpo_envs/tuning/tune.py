@@ -1,4 +1,4 @@
-"""`tune` and `join`: defaults of their arguments, the loop over workers, progress lines, threads of each worker."""
+"""`tune` and `join`: defaults of arguments, the loop over workers, progress lines, number of threads of each worker."""
 
 import contextlib
 import os
@@ -126,34 +126,12 @@ def tune(
     check_main()
     workers = whole("workers", workers, 1)
     search = Search(
-        space,
-        function=function,
-        agent=agent,
-        budget=budget,
-        budget_unit=budget_unit,
-        workers=workers,
-        out=out,
-        objective=objective,
-        goal=goal,
-        bounds=bounds,
-        best=best,
-        reference=reference,
-        epochs=epochs,
-        candidates=candidates,
-        seconds=seconds,
-        timeout=timeout,
-        seed=seed,
-        sources=sources,
-        points=points,
-        constraints=constraints,
-        identical_failures=identical_failures,
-        confirm=confirm,
-        join=join,
-        log=log,
-        tolerate=tolerate,
-        accept_changed=accept_changed,
-        **hyperparameters,
-    )
+        space, function=function, agent=agent, budget=budget, budget_unit=budget_unit, workers=workers, out=out,
+        objective=objective, goal=goal, bounds=bounds, best=best, reference=reference, epochs=epochs,
+        candidates=candidates, seconds=seconds, timeout=timeout, seed=seed, sources=sources, points=points,
+        constraints=constraints, identical_failures=identical_failures, confirm=confirm, join=join, log=log,
+        tolerate=tolerate, accept_changed=accept_changed, **hyperparameters,
+    )  # fmt: skip
     with search:
         if join or not search.done:
             with _inner_threads(workers), executor_of(executor, workers, search.function) as pool:
@@ -162,7 +140,9 @@ def tune(
 
 
 def join(folder: Path, workers: int = 1, executor: Any = "auto", seconds: float | None = None) -> Tuned:
-    """Join a search with the settings of its record; return the result. A Python function is imported by its name.
+    """Join a search with the settings of its record; return the result.
+
+    A Python function is imported by its name.
 
     Args:
         folder: Folder of the search.
@@ -178,29 +158,23 @@ def join(folder: Path, workers: int = 1, executor: Any = "auto", seconds: float 
     names, goals = h["objectives"], h["goals"]
     whole_budget = h["budget"] == int(h["budget"]) and h["budget_unit"] != h["cost_unit"]
     given = dict(
-        agent=h["agent"],
-        budget=int(h["budget"]) if whole_budget else h["budget"],
-        budget_unit="cost" if h["budget_unit"] == h["cost_unit"] else h["budget_unit"],
-        workers=workers,
-        out=folder,
-        executor=executor,
-        objective=names[0] if len(names) == 1 else tuple(names),
-        goal=goals[0] if len(names) == 1 else tuple(goals),
-        bounds=h.get("bounds"),
-        confirm=h.get("confirm", 0),
-        epochs=h["epochs"],
-        candidates=None if h.get("actions") == "box" else h["candidates"],
-        seconds=seconds,
-        seed=h["seed"],
-        constraints=h.get("constraints"),
-        join=True,
-    )
+        agent=h["agent"], budget=int(h["budget"]) if whole_budget else h["budget"],
+        budget_unit="cost" if h["budget_unit"] == h["cost_unit"] else h["budget_unit"], workers=workers, out=folder,
+        executor=executor, objective=names[0] if len(names) == 1 else tuple(names),
+        goal=goals[0] if len(names) == 1 else tuple(goals), bounds=h.get("bounds"), confirm=h.get("confirm", 0),
+        epochs=h["epochs"], candidates=None if h.get("actions") == "box" else h["candidates"], seconds=seconds,
+        seed=h["seed"], constraints=h.get("constraints"), join=True,
+    )  # fmt: skip
     function = Program(**h["program"]) if "program" in h else h["function"]
     return tune(function, points_of(h).space, **{**h["hyperparameters"], **given})
 
 
 def _run(search: Search, pool: Calls, workers: int, progress: "_Progress") -> None:
-    """Evaluate until the search is done; raise a ValueError if failures stop it before any success."""
+    """Evaluate until the search is done.
+
+    Raises:
+        ValueError: Repeated failures stop it before any success.
+    """
     most, out = min(workers, pool.workers), 0
     search.first = most
     with progress:
@@ -253,23 +227,23 @@ class _Progress:
         self._bar.close()
 
     def show(self, evaluation: Evaluation) -> None:
-        """Advance the bar, and print a line for the evaluation where lines, or lines of failures, are shown."""
+        """Advance the bar; print a line for the evaluation if lines are shown, or if it failed and failures are."""
         if self._lines or (self._failures and evaluation.rewards is None):
             self._bar.write(self._line(evaluation), file=sys.stderr)
         self._advance()
 
     def close(self) -> None:
-        """Print mistakes in the program and why the search ended early, if it did; nothing without progress."""
+        """Print mistakes in the program and why the search ended early, if it did; nothing if `progress` is False."""
         record = self._record
         if not self._failures:
             return
-        said = named(record.ended)
+        lines = named(record.ended)
         used = f"{record.spent:g} of {record.header['budget']:g} {self._unit}"
         if self._search.stuck:
-            said.append(f"search stopped after {used}: {self._search.stuck}")
+            lines.append(f"search stopped after {used}: {self._search.stuck}")
         elif self._search.exhausted:
-            said.append(f"search space exhausted after {used}: every configuration is evaluated")
-        for line in said:
+            lines.append(f"search space exhausted after {used}: every configuration is evaluated")
+        for line in lines:
             print(line, file=sys.stderr)
 
     def _advance(self) -> None:

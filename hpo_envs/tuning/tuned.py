@@ -75,7 +75,11 @@ class Tuned:
 
     @property
     def best_score(self) -> float:
-        """Objective of the best evaluation, in the function's own units; raises as `best` does."""
+        """Objective of the best evaluation, in the function's own units.
+
+        Raises:
+            ValueError: See `best`.
+        """
         return self.best.metrics[self.header["objectives"][0]]
 
     @functools.cached_property
@@ -93,7 +97,7 @@ class Tuned:
             apart = (y.max(axis=0) - y) / np.maximum(np.ptp(y, axis=0), np.finfo(float).tiny)
             return Recommendation(front[int(np.linalg.norm(apart, axis=1).argmin())], np.nan, np.nan, np.nan, 1)
         best, found = self.best, ranked(self.header, self.evaluations)
-        # Without a complete and always feasible configuration, the best evaluation.
+        # If no configuration is complete and always feasible, the best evaluation.
         return found[0] if found else Recommendation(best, self.best_score, np.nan, np.nan, 1)
 
     @property
@@ -150,10 +154,17 @@ class Tuned:
             taken |= names
             row |= {f"metrics.{name}" if name in taken else name: value for name, value in e.metrics.items()}
             rows.append(row | after)
-        return pd.DataFrame(rows)
+        columns = ["number", "status", "cost", "seconds", "spent", "incumbent", "error", "started", "worker"]
+        return pd.DataFrame(rows, columns=None if rows else columns)
 
     def plot(self, axes: Any = None) -> Any:
-        """Plot the first objective of evaluations and incumbent over the budget used; return matplotlib's axes.
+        """Plot the first objective of the evaluations, and the incumbent, over the budget used.
+
+        Args:
+            axes: Matplotlib axes; None: new ones.
+
+        Returns:
+            The axes.
 
         Raises:
             ModuleNotFoundError: matplotlib is not installed.
@@ -196,11 +207,8 @@ class Tuned:
             text += f"; none satisfies {described(self.header['constraints'])}"
         if front:
             scores = ", ".join(f"{name} {front[0].metrics[name]:.6g}" for name in h["objectives"])
-            text += (
-                f"; {len(front)} on the Pareto front"
-                if len(front[0].rewards or ()) > 1
-                else (f"; best: {scores} at {front[0].config}")
-            )
+            single = f"; best: {scores} at {front[0].config}"
+            text += single if len(h["objectives"]) == 1 else f"; {len(front)} on the Pareto front"
         return f"<Tuned: {text}>"
 
     def _repr_html_(self) -> str:

@@ -14,11 +14,11 @@ from hpo_envs.tables.datasets.cellmini import EPOCHS, build, cost
 from hpo_envs.tables.table import Provenance, Table
 
 SECONDS = 900.0
-"""Default time limit of a training; the longest takes about a minute."""
+"""Default time limit of a training in seconds; the longest takes about a minute."""
 
 
 class CellTrainer(Scorer):
-    """Scorer that trains cells in a separate process, which lives as long as this object.
+    """Scorer that trains cells in a separate process, which ends with this object.
 
     Args:
         seed: Seed of the trainings.
@@ -113,17 +113,12 @@ class CellMiniLiveEnv(CellEnv):
 
     @staticmethod
     def _params(
-        *,
-        objective: Objectives = "validation_loss",
-        budget: float | None = 20,
-        seed: int = 0,
-        epochs: int = EPOCHS,
+        *, objective: Objectives = "validation_loss", budget: float | None = 20, seed: int = 0, epochs: int = EPOCHS,
         seconds: float = SECONDS,
-    ) -> CellParams:
-        others = {"cost_unit": "s", "budget_unit": "evaluations"}
-        scorer = CellTrainer(seed, epochs, seconds)
+    ) -> CellParams:  # fmt: skip
+        units = {"cost_unit": "s", "budget_unit": "evaluations"}
         budget = WITHOUT_BUDGET if budget is None else budget
-        return CellParams.of(_table(seed, epochs), scorer, objective, budget, **others)
+        return CellParams.of(_table(seed, epochs), CellTrainer(seed, epochs, seconds), objective, budget, **units)
 
 
 CellMiniLiveVectorEnv = CellMiniLiveEnv.vectorized()

@@ -12,9 +12,7 @@ def _sweep(task: str, lang: str, architecture: str) -> Spec:
 
 
 FAMILY = Family(
-    name="CharHPO",
-    dataset="charhpo",
-    entry_point=f"{__name__}.page:CharHPOEnv",
+    name="CharHPO", dataset="charhpo", entry_point=f"{__name__}.page:CharHPOEnv",
     ids=(
         *(_sweep(*sweep) for sweep in SWEEPS),
         Spec("CharHPO-v0", TABLES, {}, f"{__name__}.space:CharSpaceEnv", surrogate=True),
@@ -23,6 +21,5 @@ FAMILY = Family(
         Distribution("CharHPO", "CharHPO-{}-v0", _LANGUAGES, ("hai", "arm_e"), ("rom", "geo")),
         Distribution("CharHPO-v0", "CharHPO-v0", _LANGUAGES, ("hai", "arm_e"), ("rom", "geo"), "sweeps"),
     ),
-    leaderboard=({}, {"budget": 40}),
-    references=("wiemerslage2024quantifying",),
-)
+    leaderboard=({}, {"budget": 40}), references=("wiemerslage2024quantifying",),
+)  # fmt: skip

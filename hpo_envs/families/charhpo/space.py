@@ -22,7 +22,7 @@ CALLED = tuple(
 
 
 class Sweeps(BoxFunction):
-    """The surrogate of the sweeps, on some of the 24 tasks.
+    """Objective function: the surrogate of the sweeps, on some of the 24 tasks.
 
     Args:
         numbers: (k,) the tasks, as indices into `build.NAMES`.
@@ -39,14 +39,14 @@ class Sweeps(BoxFunction):
         self.facts = np.array([[x["architecture"] == "transformer", x["task"] == "g2p"] for x in self.labels], float)
 
     def evaluate(self, tasks: Ints, actions: Floats) -> Evaluations:
-        """Evaluate (n, 16) actions, each on its task (n,)."""
+        """Evaluate (n, 16) actions, each on its task; `tasks` are (n,) indices in `numbers`."""
         numbers, u = self.numbers[tasks], (actions + 1.0) / 2.0
         configs = space.configurations(numbers % 2, u)
         metrics = self.model.evaluate(numbers, configs, self.noise)
         return Evaluations(configs, {m.name: metrics[:, j] for j, m in enumerate(build.METRICS)}, None)
 
     def action_of(self, task: int, config: Mapping[str, Any]) -> npt.NDArray[np.float32]:
-        """The (16,) action for a configuration; missing or inactive hyperparameters are set to 0.
+        """Return the (16,) action for a configuration; missing or inactive hyperparameters are set to 0.
 
         Raises:
             ValueError: An unknown name, or an active value outside its range.

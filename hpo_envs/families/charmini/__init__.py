@@ -10,19 +10,15 @@ _TASKS = {f"{language}-{architecture}": language for language in LANGUAGES for a
 
 
 def _family(name: str, entry_point: str, **more: Any) -> Family:
-    ids = tuple(
-        Spec(
-            f"{name}-{label}-v0",
-            (f"charmini/{label}",),
-            {"architecture": label.removeprefix(f"{language}-"), "language": language},
-        )
-        for label, language in _TASKS.items()
-    )
-    return Family(name=name, dataset="charmini", entry_point=f"{__name__}.{entry_point}", ids=ids, **more)
+    ids = []
+    for label, language in _TASKS.items():
+        fixed = {"architecture": label.removeprefix(f"{language}-"), "language": language}
+        ids.append(Spec(f"{name}-{label}-v0", (f"charmini/{label}",), fixed))
+    return Family(name=name, dataset="charmini", entry_point=f"{__name__}.{entry_point}", ids=tuple(ids), **more)
 
 
 def _measured(name: str, entry_point: str, **more: Any) -> Family:
-    """Family with CharHPO's split of languages, plus Vietnamese for validation and Greek and Korean for test."""
+    """Return a family with CharHPO's split of languages, Vietnamese for validation, and Greek and Korean for test."""
     split = Distribution(name, f"{name}-{{}}-v0", _TASKS, ("arm", "vie"), ("geo", "gre", "kor", "rum"))
     cited = ("wiemerslage2024quantifying", "gorman2020sigmorphon", "lee2020wikipron")
     return _family(name, entry_point, distributions=(split,), references=cited, **more)

@@ -11,14 +11,16 @@ from hpo_envs.core.params import check_int
 from hpo_envs.families.charmini import measure
 from hpo_envs.families.charmini.page import table_name
 from hpo_envs.families.training.process import Trainer
+from hpo_envs.families.training.suite import rewarded
 from hpo_envs.tables.datasets.charmini import ENGLISH, EPOCHS, build, cost
 from hpo_envs.tables.datasets.charmini.space import space
 from hpo_envs.tables.datasets.charmini.words import entries
 
 SECONDS = 600.0
-"""Default time limit of a training; the longest takes about a minute."""
+"""Default time limit of a training in seconds; the longest takes about a minute."""
 
-_SHOWN = {m.name: m for m in build.METRICS if m.name not in build.HELD_OUT}
+_METRICS = tuple(m for m in build.METRICS if m.name not in build.HELD_OUT)
+_SHOWN = tuple(m.name for m in _METRICS)
 
 
 class WordTrainer:
@@ -73,18 +75,6 @@ class LiveEpochs(WordTrainer):
         return {**said, "cost": (epochs - before) * cost.epoch(self._architecture, config, self._language)}
 
 
-def _of(function: WordTrainer, architecture: str, objective: Any, **kwargs: Any) -> FunctionParams:
-    names = (objective,) if isinstance(objective, str) else tuple(objective)
-    known = [m for m in (_SHOWN.get(name) for name in names) if m is not None]
-    kwargs |= {
-        "objective": objective,
-        "goal": tuple(m.goal for m in known) if len(known) == len(names) else "max",
-        "bounds": {m.name: (m.low, m.high) for m in known},
-        "cost_unit": "s",
-    }
-    return FunctionParams.of(function, space(architecture), **kwargs)
-
-
 class CharMiniLiveEnv(FunctionEnv):
     """Hyperparameter optimisation of small LSTMs and transformers that pronounce words, with training in the step.
 
@@ -121,7 +111,7 @@ class CharMiniLiveEnv(FunctionEnv):
     - `architecture`: lstm or transformer.
     - `language="eng"`: code of a language, as in the ids. Words of languages other than English: `hpo-envs fetch
       charmini`.
-    - `objective="accuracy"`: any of the metrics, or a tuple of them for a vector reward.
+    - `objective="accuracy"`: any of the metrics but `seconds`, or a tuple of them for a vector reward.
     - `actions="box"`: or `"candidates"`.
     - `budget=20`: in units of `budget_unit`.
     - `budget_unit="evaluations"`: or `"cost"`.
@@ -143,7 +133,8 @@ class CharMiniLiveEnv(FunctionEnv):
     ) -> FunctionParams:  # fmt: skip
         table_name(architecture, language)
         function = WordTrainer(architecture, language, seed, epochs, seconds)
-        return _of(function, architecture, objective, actions=actions, budget=budget, **kwargs)
+        kwargs |= {"actions": actions, "budget": budget, "cost_unit": "s", **rewarded(objective, _METRICS)}
+        return FunctionParams.of(function, space(architecture), **kwargs)
 
 
 CharMiniLiveVectorEnv = CharMiniLiveEnv.vectorized()
@@ -200,8 +191,8 @@ class CharMiniLiveLCEnv(FunctionEnv):
         if budget is None and budget_unit == "epochs":
             budget = 20 * epochs
         function = LiveEpochs(architecture, language, seed, epochs, seconds)
-        kwargs |= {"epochs": epochs, "budget": budget, "budget_unit": budget_unit}
-        return _of(function, architecture, objective, **kwargs)
+        kwargs |= {"epochs": epochs, "budget": budget, "budget_unit": budget_unit, "cost_unit": "s"}
+        return FunctionParams.of(function, space(architecture), **kwargs, **rewarded(objective, _METRICS))
 
 
 CharMiniLiveLCVectorEnv = CharMiniLiveLCEnv.vectorized()

@@ -34,7 +34,7 @@ def train(task: str) -> dict[str, Any]:
 
 
 def scores(language: str, counts: Floats, losses: Floats) -> Floats:
-    """(..., 3) development accuracy and phoneme error rate in per cent, and negative log-likelihood."""
+    """Return (..., 3) development accuracy and phoneme error rate in per cent, and negative log-likelihood in nats."""
     return np.stack([*rates(counts[..., 0], counts[..., 1], language, "development"), losses[..., 0]], axis=-1)
 
 

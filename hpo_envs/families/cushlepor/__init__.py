@@ -9,13 +9,11 @@ def _news(test_set: str, pair: str, labels: str) -> Spec:
 
 
 FAMILY = Family(
-    name="CushLEPOR",
-    dataset="cushlepor",
-    entry_point=f"{__name__}.page:CushLEPOREnv",
+    name="CushLEPOR", dataset="cushlepor", entry_point=f"{__name__}.page:CushLEPOREnv",
     ids=(
         *(Spec(f"CushLEPOR-ted-{p}-v0", (f"cushlepor/ted-{p}",), {"pair": f"ted-{p}"}) for p in ("ende", "zhen")),
         *(_news("newstest2020", p, "psqm") for p in ("ende", "zhen")),
         *(_news("newstest2021", p, "mqm") for p in ("ende", "zhen")),
     ),
     references=("freitag2021experts", "han2021cushlepor"),
-)
+)  # fmt: skip

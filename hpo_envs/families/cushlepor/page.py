@@ -43,7 +43,7 @@ class MetricTuning(BoxFunction):
         return Evaluations(vectors, train, held_out[0] if held_out else None)
 
     def action_of(self, task: int, config: hlepor.Parameters | str) -> npt.NDArray[np.float32]:
-        """The (6,) action for a parameter setting, or for a preset by name.
+        """Return the (6,) action for a parameter setting, or for a preset by name.
 
         Raises:
             ValueError: The preset is unknown, or a setting is outside the bounds.

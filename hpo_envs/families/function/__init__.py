@@ -15,13 +15,11 @@ SPACE: dict[str, Any] = {
 EPOCHS = 9
 
 FINAL = Family(
-    name="FunctionHPO",
-    dataset="user",
-    entry_point=f"{__name__}.page:FunctionHPOEnv",
+    name="FunctionHPO", dataset="user", entry_point=f"{__name__}.page:FunctionHPOEnv",
     ids=(Spec("FunctionHPO-v0", ("function/function",)),),
     listed=False,  # without a function as argument there is nothing to call
     example={"function": f"{__name__}.example:train", "space": SPACE},
-)
+)  # fmt: skip
 
 CURVES = Family(
     name="FunctionLC", dataset="user", entry_point=f"{__name__}.page:FunctionLCEnv",

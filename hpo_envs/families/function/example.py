@@ -8,9 +8,9 @@ from hpo_envs.families.function import EPOCHS
 
 
 def train(config: Mapping[str, Any]) -> dict[str, float]:
-    """A synthetic accuracy, highest at a learning rate of 1e-3 and four layers, and its cost; adam is slightly better.
+    """Return a synthetic accuracy as `score`, highest at a learning rate of 1e-3, four layers and adam.
 
-    Trainings with a high learning rate and many layers diverge.
+    Also `cost` and `parameters`. Trainings with a high learning rate and many layers diverge: their score is NaN.
     """
     lr, layers = config["lr"], config["layers"]
     if lr * layers > 0.3:
@@ -21,7 +21,7 @@ def train(config: Mapping[str, Any]) -> dict[str, float]:
 
 
 def train_epochs(config: Mapping[str, Any]) -> Iterator[dict[str, float]]:
-    """Yield the result of `train` after each epoch, with a score that rises towards the final one."""
+    """Yield the result of `train` after each of `EPOCHS` epochs, with a score that rises towards the final one."""
     last = train(config)
     for epoch in range(1, EPOCHS + 1):
         yield last | {"score": last["score"] - 0.3 / epoch}

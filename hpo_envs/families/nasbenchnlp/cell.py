@@ -111,12 +111,9 @@ class NASBenchNLPCellEnv(CellEnv):
 
     @staticmethod
     def _params(
-        *,
-        table: Any = None,
-        objective: Objectives = "validation_loss",
-        cost: str = "evaluations",
+        *, table: Any = None, objective: Objectives = "validation_loss", cost: str = "evaluations",
         budget: float | None = 1,
-    ) -> CellParams:
+    ) -> CellParams:  # fmt: skip
         one_of("cost", cost, ("evaluations",))
         loaded = load_table(WIKITEXT2, table)
         return CellParams.of(loaded, Simulated(loaded), objective, budget)

@@ -5,7 +5,7 @@ from hpo_envs.tables.datasets.nmthpo import BUDGETS, LANGUAGES, PAIRS, SHARED_GR
 
 
 def _ids(pair: str) -> tuple[Spec, Spec]:
-    """The entries of the ids with one objective and with two."""
+    """Return the entries of a language pair: the id with one objective, and the one with two."""
     tables = (f"nmthpo/{pair}",)
     two = {"objective": ("bleu", "decoding_seconds"), "budget": BUDGETS[pair]}
     return (
@@ -15,9 +15,7 @@ def _ids(pair: str) -> tuple[Spec, Spec]:
 
 
 FAMILY = Family(
-    name="NMTHPO",
-    dataset="nmthpo",
-    entry_point=f"{__name__}.page:NMTHPOEnv",
+    name="NMTHPO", dataset="nmthpo", entry_point=f"{__name__}.page:NMTHPOEnv", references=("zhang2020reproducible",),
     ids=(
         *(spec for pair in PAIRS for spec in _ids(pair)),
         Spec("NMTHPO-v0", tuple(f"nmthpo/{p}-grid" for p in SHARED_GRID), {}, f"{__name__}.page:NMTHPOGridEnv"),
@@ -26,5 +24,4 @@ FAMILY = Family(
         Distribution("NMTHPO", "NMTHPO-{}-v0", LANGUAGES, ("ru",), ("zh", "so")),
         Distribution("NMTHPO-v0", "NMTHPO-v0", {p: LANGUAGES[p] for p in SHARED_GRID}, ("ru",), ("zh",), "pairs"),
     ),
-    references=("zhang2020reproducible",),
-)
+)  # fmt: skip

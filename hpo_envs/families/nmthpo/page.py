@@ -66,7 +66,7 @@ NMTHPOVectorEnv = NMTHPOEnv.vectorized()
 
 
 def _grids(pairs: Sequence[str]) -> tuple[str, ...]:
-    """Names of the tables of the pairs to draw from."""
+    """Return the names of the tables of the pairs to draw from; raise a ValueError for invalid pairs."""
     chosen = check_names("pairs", pairs)
     for pair in chosen:
         one_of("pair in pairs", pair, SHARED_GRID)

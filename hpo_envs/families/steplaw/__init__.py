@@ -4,9 +4,6 @@ from hpo_envs.core.family import Family, Spec
 from hpo_envs.tables.datasets.steplaw import GRIDS
 
 FAMILY = Family(
-    name="StepLaw",
-    dataset="steplaw",
-    entry_point=f"{__name__}.page:StepLawEnv",
+    name="StepLaw", dataset="steplaw", entry_point=f"{__name__}.page:StepLawEnv", references=("li2025steplaw",),
     ids=tuple(Spec(f"StepLaw-{grid}-v0", (f"steplaw/{grid}",), {"grid": grid}) for grid in GRIDS),
-    references=("li2025steplaw",),
-)
+)  # fmt: skip

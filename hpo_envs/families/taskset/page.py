@@ -15,7 +15,7 @@ from hpo_envs.tables.datasets.taskset.build import HELD_OUT
 
 
 def table_name(task: str) -> str:
-    """Name of the table of a task.
+    """Return the name of the table of a task.
 
     Raises:
         ValueError: The task is unknown.
@@ -76,8 +76,7 @@ class TaskSetEnv(LookupEnv):
     def _params(
         task: str = "lstm128", *, objective: Objectives = "validation_loss", budget: float | None = 20, **kwargs: Any
     ) -> LookupParams:
-        names = (table_name(task),)
-        return LookupParams.of(names, objective=objective, budget=budget, held_out=HELD_OUT, **kwargs)
+        return LookupParams.of((table_name(task),), objective=objective, budget=budget, held_out=HELD_OUT, **kwargs)
 
 
 TaskSetVectorEnv = TaskSetEnv.vectorized()

@@ -47,7 +47,7 @@ class _HeldOut(Mapping[str, str]):
 
 
 def _measured(name: str, entry_point: str, **more: Any) -> Family:
-    """Family with one distribution per model class, whose tables have the same configurations."""
+    """Return a family with one distribution per model class, whose tables have the same configurations."""
     splits = (
         Distribution(f"{name}-{model}", f"{name}-{{}}-{model}-v0", _HeldOut(model), *parts)
         for model, parts in DIVIDED.items()

@@ -12,15 +12,17 @@ from hpo_envs.core.params import check_int
 from hpo_envs.families.textmini import LIVE_MODELS, measure
 from hpo_envs.families.textmini.page import table_name
 from hpo_envs.families.training.process import Trainer
+from hpo_envs.families.training.suite import rewarded
 from hpo_envs.tables import store
 from hpo_envs.tables.checks import one_of
 from hpo_envs.tables.datasets.textmini import build, tasks
 from hpo_envs.tables.datasets.textmini.space import module, space
 
 SECONDS = 300.0
-"""Default time limit of a training; the longest takes about ten seconds."""
+"""Default time limit of a training in seconds; the longest takes about ten."""
 
-_SHOWN = {m.name: m for m in build.METRICS if m.name not in build.HELD_OUT}
+_METRICS = tuple(m for m in build.METRICS if m.name not in build.HELD_OUT)
+_SHOWN = tuple(m.name for m in _METRICS)
 
 
 class TextTrainer:
@@ -111,14 +113,9 @@ class TextMiniLiveEnv(FunctionEnv):
     ) -> FunctionParams:  # fmt: skip
         one_of("model", model, LIVE_MODELS)
         table_name(task, model)
-        names = (objective,) if isinstance(objective, str) else tuple(objective)
-        known = [_SHOWN[one_of("objective", name, tuple(_SHOWN))] for name in names]
-        goals = tuple(m.goal for m in known)
-        return FunctionParams.of(
-            TextTrainer(task, model, repeat, seconds), space(model), objective=objective, actions=actions,
-            budget=budget, goal=goals[0] if isinstance(objective, str) else goals,
-            bounds={m.name: (m.low, m.high) for m in known}, **kwargs,
-        )  # fmt: skip
+        kwargs |= rewarded(objective, _METRICS)
+        trainer = TextTrainer(task, model, repeat, seconds)
+        return FunctionParams.of(trainer, space(model), actions=actions, budget=budget, **kwargs)
 
 
 TextMiniLiveVectorEnv = TextMiniLiveEnv.vectorized()

@@ -33,7 +33,7 @@ def begin(task: str, model: str, config: Mapping[str, Any], repeat: int, fidelit
         model: Model class.
         config: Active natural values.
         repeat: Seed or resample.
-        fidelity: Index of the first size of the training set, if training has no epochs.
+        fidelity: Index of the size of the training set to begin with; 0 for models that train by epochs.
 
     Raises:
         ModuleNotFoundError: A package is not installed; the message says how to install it.

@@ -15,7 +15,7 @@ from hpo_envs.tables.datasets.textmini.build import HELD_OUT
 
 
 def table_name(task: str, model: str) -> str:
-    """Name of the table of a task and a model class.
+    """Return the name of the table of a task and a model class.
 
     Raises:
         ValueError: The task is unknown, or has no table of this model class.

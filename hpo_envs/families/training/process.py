@@ -111,7 +111,11 @@ class Trainer:
 
 
 def answer(begin: Callable[..., Any], request: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the reply to a request, see `Trainer.train`."""
+    """Return the reply to a request, see `Trainer.train`.
+
+    Raises:
+        ValueError: The requested epochs were trained before.
+    """
     start = time.process_time()
     training = begin(**request["of"])
     path = None if request["folder"] is None else Path(request["folder"]) / CHECKPOINT

@@ -1,6 +1,7 @@
 """Resumable trainings of this project's models: epochs, divergence, seeds, processor; records for a journal."""
 
 import abc
+import contextlib
 import hashlib
 import importlib.util
 import json
@@ -17,13 +18,13 @@ from hpo_envs.tables.checks import extra_module
 
 
 class Failed(Exception):
-    """A training has no result."""
+    """Error of a training that has no result."""
 
     status = "failed"
 
 
 class Diverged(Failed, ArithmeticError):
-    """A loss, or the norm of its gradient, is not finite."""
+    """Error of a training with a loss, or a gradient, that is not finite."""
 
     status = "diverged"
 
@@ -53,18 +54,18 @@ class ResumableTraining(abc.ABC):
         """
 
     def state(self) -> dict[str, Any]:
-        """Arrays for `restore`."""
+        """Return the arrays for `restore`, not copied."""
         return {"parameters": self._parameters.flat, "epochs": np.array(self.epochs), **self._adam.state()}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Resume a training of the same model and seed."""
+        """Continue from the state of a training of the same model, configuration and seed."""
         self._parameters.flat[:] = state["parameters"]
         self._adam.restore(state)
         self.epochs = int(state["epochs"])
 
 
 def key_of(*parts: Any) -> int:
-    """Key of all random draws of a training, from plain data."""
+    """Return the key of all random draws of a training, a 63-bit digest of plain data."""
     text = json.dumps(parts, sort_keys=True)
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little") >> 1
 
@@ -81,8 +82,8 @@ def record(
         packages: Packages on which results may depend.
 
     Returns:
-        `task`, `status`, `epochs` (the fields returned by `training.epoch` for each), `seconds` (CPU time after each),
-        `parameters`, `processor`, `versions`.
+        `task`, `status`, `epochs` (the fields returned by `training.epoch` for each), `seconds` (CPU time so far, after
+        each epoch), `parameters`, `processor`, `versions`.
     """
     measured, seconds, status, start = [], [], "ok", time.process_time()
     for _ in range(epochs):
@@ -120,11 +121,8 @@ def check_packages(names: Sequence[str]) -> None:
 
 
 def processor(torch: bool = True) -> str:
-    """Name of the processor and, with torch, the instruction set that it uses."""
+    """Return the name of the processor and, with torch, the instruction set that torch uses."""
     name = platform.processor() or platform.machine()
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8") as stream:
-            name = next(line.partition(":")[2].strip() for line in stream if line.startswith("model name"))
-    except (OSError, StopIteration):
-        pass
+    with contextlib.suppress(OSError, StopIteration), open("/proc/cpuinfo", encoding="utf-8") as stream:
+        name = next(line.partition(":")[2].strip() for line in stream if line.startswith("model name"))
     return f"{name}, {trainer().backends.cpu.get_cpu_capability()}" if torch else name

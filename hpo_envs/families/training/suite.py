@@ -1,14 +1,15 @@
-"""A table that this project trains: its trainings, and the comparison of repeated trainings with stored ones."""
+"""Tables that this project trains: trainings, comparison of repeated with stored ones, metrics as rewards."""
 
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from hpo_envs.tables.checks import one_of
 from hpo_envs.tables.datasets.trained import UNIT, Packing, TrainingArrays
-from hpo_envs.tables.table import STATUSES, Floats
+from hpo_envs.tables.table import STATUSES, Floats, Metric
 
 DEVIATIONS = 3.0
 """Largest difference between processors that agrees, in pooled standard deviations between seeds."""
@@ -20,6 +21,19 @@ VERDICTS = {
 }
 
 
+def rewarded(objective: Any, metrics: Sequence[Metric]) -> dict[str, Any]:
+    """Return the arguments `objective`, `goal` and `bounds` of `FunctionParams.of` for metrics of a trained table.
+
+    Raises:
+        ValueError: An objective is not among the metrics.
+    """
+    known = {m.name: m for m in metrics}
+    names = (objective,) if isinstance(objective, str) else tuple(objective)
+    chosen = [known[one_of("objective", name, tuple(known))] for name in names]
+    goals, bounds = tuple(m.goal for m in chosen), {m.name: (m.low, m.high) for m in chosen}
+    return {"objective": objective, "goal": goals[0] if isinstance(objective, str) else goals, "bounds": bounds}
+
+
 @dataclass(frozen=True)
 class Repetition:
     """Comparison of a repeated training with the stored one.
@@ -27,7 +41,8 @@ class Repetition:
     Attributes:
         verdict: `same` (all counts of all epochs equal, losses within their rounding), `agrees` (final scores within
             three pooled standard deviations between seeds) or `differs`.
-        deviations: Largest difference of the scores in these standard deviations.
+        deviations: Largest difference of the final scores in these standard deviations; infinite if the statuses or the
+            numbers of epochs differ.
     """
 
     verdict: str
@@ -36,7 +51,7 @@ class Repetition:
 
 @dataclass(frozen=True)
 class Suite:
-    """One or several tables that are trained together.
+    """The trainings of one table, or of several that are trained together.
 
     Attributes:
         name: Name for `benchmarks/study/measure.py`.
@@ -55,7 +70,7 @@ class Suite:
     judged: int
 
     def tasks(self, rows: int) -> list[str]:
-        """Names of the trainings of the first rows.
+        """Return the names of the trainings of the first rows.
 
         All seeds of a row are adjacent, so that every prefix of the list is a table.
         """
@@ -84,7 +99,10 @@ class Suite:
         return Repetition("same" if same else "agrees" if off <= DEVIATIONS else "differs", float(off))
 
     def pooled(self, arrays: TrainingArrays, at: tuple[int, ...] = ()) -> Floats:
-        """(judged,) standard deviation between seeds of the final scores, pooled over complete rows; 0 without any."""
+        """Return (judged,) standard deviations of final scores between seeds, pooled over complete rows; 0 without any.
+
+        `at` selects one of several tables.
+        """
         done = (arrays["epochs"][at] == self.packing.epochs).all(axis=1)
         counts, losses = (arrays[name][at][done][:, :, -1].astype(np.float64) for name in ("counts", "losses"))
         ends = self.scores(counts, losses * UNIT)[..., : self.judged]

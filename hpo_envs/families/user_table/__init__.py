@@ -8,10 +8,7 @@ FINAL = Family(
 )  # fmt: skip
 
 CURVES = Family(
-    name="TableLC",
-    dataset="user",
-    entry_point=f"{__name__}.page:TableLCEnv",
-    ids=(Spec("TableLC-v0", ("user/example",)),),
+    name="TableLC", dataset="user", entry_point=f"{__name__}.page:TableLCEnv",
+    ids=(Spec("TableLC-v0", ("user/example",)),), user_levels=2,
     listed=False,  # without a table as argument there is none with checkpoints
-    user_levels=2,
-)
+)  # fmt: skip

@@ -1,4 +1,4 @@
-"""Membership in a shared search (`join`): which processes are alive, so that others take over from dead ones."""
+"""Membership in a shared search (`join`): heartbeats that show which processes are alive."""
 
 import os
 import platform
@@ -14,7 +14,8 @@ BEAT, STALE = 5.0, 60.0
 """Seconds between heartbeats, and seconds without one after which a process of another namespace counts as dead."""
 
 TRIES = 5
-"""Attempts to lock a search, within `BEAT` seconds, before the lock's holder counts as a process outside the search."""
+"""Attempts to lock a search, within `BEAT` seconds, before the holder of the lock counts as a process that has not
+joined."""
 
 CLOCK = ".clock"
 """File whose time of modification shows the clock of the file system."""
@@ -47,12 +48,12 @@ class Membership:
             self._touch()
 
     def lives(self, name: str) -> bool:
-        """Send a heartbeat; return whether a process of the search is alive, which this one always is."""
+        """Send a heartbeat; return whether the process with this name is alive, see `lives`."""
         self._touch()
         return name == self.name or lives(self._folder.parent, name)
 
     def excluded(self) -> bool:
-        """Return whether a process outside the search holds its lock, after at most `BEAT` seconds."""
+        """Return whether a process that has not joined the search holds its lock, after at most `BEAT` seconds."""
         own = {_file(self._folder, self.name).name, CLOCK}
         for _ in range(TRIES):
             try:

@@ -14,21 +14,21 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from hpo_envs.tables.checks import one_of, shown
-from hpo_envs.tables.table import is_number
+from hpo_envs.tables.table import Hyperparameter, is_number
 
 STEPS = ("step", "epoch")
 """Keys that make a line of JSON an intermediate report."""
 
 LARGEST = 10_000_000
-"""Largest size in bytes of an argument's file that counts as code, and of the end of the output that is kept."""
+"""Bytes of the largest argument's file that counts as code, and number of last characters of output that are kept."""
 
 LINGER = 1.0
-"""Seconds for which children of a program that ended may write to its output."""
+"""Seconds for which the children of a program may still write to its output after it has ended."""
 
 OPTION = re.compile(r"--?[A-Za-z][\w-]*")
 """Pattern of an argument that names an option, whose value is the next argument."""
@@ -37,13 +37,14 @@ OPTION = re.compile(r"--?[A-Za-z][\w-]*")
 class Program:
     """Function that runs a program, without a shell, on a configuration.
 
-    A line of JSON with the objective and `epoch` or `step` is a report; a program that is stopped early is killed. It
-    is also killed, with its children, when its evaluation exceeds its time limit or the search is interrupted.
+    A line of JSON with the objective and `epoch` or `step` is a report. The program is killed with its children when it
+    is stopped early, when its evaluation exceeds its time limit, and when the search is interrupted.
 
     Args:
         command: Command line with hyperparameters in braces, `python train.py --lr {lr}`; `{trial}` is the number of
             the evaluation. An argument with an inactive hyperparameter is left out, with the option before it.
-        file: JSON file with the score, deleted before the program runs; its name may have braces, too. None: no file.
+        file: JSON file with the score, deleted before the program runs; its name may have braces, too, but only of
+            hyperparameters that are always active. None: no file.
         pattern: Regular expression whose last match in the output has the score as its first group, or metrics as named
             groups; None: the last line of JSON on standard output, a number or an object.
         memory: Limit of the address space in bytes, on Linux and macOS; None: no limit.
@@ -61,7 +62,7 @@ class Program:
     ) -> None:
         self.__qualname__ = command
         self.options = {"command": command, "file": file, "pattern": pattern, "memory": memory}
-        self._arguments = shlex.split(command)
+        self._arguments, self._file, self._pattern, self._memory = shlex.split(command), file, pattern, memory
         if not self._arguments or shutil.which(self._arguments[0]) is None:
             raise ValueError(f"command must begin with a program that exists, got {command!r}")
         if memory is not None and not (is_number(memory) and 1 <= memory < 2**63):
@@ -74,17 +75,20 @@ class Program:
             raise ValueError(f"pattern must be a regular expression, got {pattern!r}: {error}") from None
         if not groups:
             raise ValueError(f"pattern must have a group that is the score, got {pattern!r}")
-        self._file, self._pattern, self._memory = file, pattern, memory
 
-    def digests(self, hyperparameters: Iterable[str]) -> dict[str, str]:
+    def digests(self, space: Iterable[Hyperparameter]) -> dict[str, str]:
         """Return the digest of each file of at most `LARGEST` bytes among the arguments, such as the script, by name.
 
         Raises:
-            ValueError: A name in braces is neither a hyperparameter nor `trial`.
+            ValueError: A name in braces is neither a hyperparameter of the space nor `trial`, or the name of the score
+                file has a hyperparameter that may be inactive.
         """
-        known = [*hyperparameters, "trial"]
-        for name in (name for text in (*self._arguments, self._file or "") for name in _names(text)):
-            one_of("names in braces of command (other braces are doubled)", name, known)
+        always = {h.name: h.condition is None for h in space} | {"trial": True}
+        for name in (name for argument in self._arguments for name in _names(argument)):
+            one_of("names in braces of command (other braces are doubled)", name, always)
+        for name in _names(self._file or ""):
+            known = [n for n in always if always[n]]
+            one_of("names in braces of the score file", name, known, " (hyperparameters that are always active)")
         files = [Path(a) for a in self._arguments if "{" not in a and Path(a).is_file()]
         data = {str(f): f.read_bytes() for f in files if f.stat().st_size <= LARGEST}
         return {name: hashlib.sha256(content).hexdigest()[:16] for name, content in data.items()}
@@ -98,46 +102,34 @@ class Program:
             ValueError: The score file is not JSON, a match is not a number, or a report is invalid.
         """
         values = {**config, "trial": trial.number}
-        if self._file is not None:  # what another run left is no score of this one
-            Path(*_filled([self._file], values)).unlink(missing_ok=True)
-        with tempfile.TemporaryFile() as errors, self._running(values, errors) as process:
-            assert process.stdout is not None
-            lines, size = list[str](), 0
-            while line := process.stdout.readline(LARGEST):
-                lines.append(line)
-                size += len(line)
-                if size > 2 * LARGEST:
-                    lines, size = ["".join(lines)[-LARGEST:]], LARGEST
-                _report(line, trial)
-                if trial.should_stop:
-                    return None
-            status = process.wait()
+        file = None if self._file is None else Path(self._file.format_map(values))
+        if file is not None:  # what another run left is no score of this one
+            file.unlink(missing_ok=True)
+        output, over = "", threading.Event()
+        given: Any = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "text": True, "errors": "replace"}
+        given |= {"start_new_session": True, "preexec_fn": self._limit if os.name == "posix" else None}
+        command = _filled(self._arguments, values)
+        with tempfile.TemporaryFile() as errors:
+            with subprocess.Popen(command, stderr=errors, **given) as process:  # noqa: S603 (the user's own command)
+                threading.Thread(target=_close_output, args=(process, over), daemon=True).start()
+                try:
+                    assert process.stdout is not None
+                    while line := process.stdout.readline(LARGEST):
+                        output += line
+                        if len(output) > 2 * LARGEST:
+                            output = output[-LARGEST:]
+                        _report(line, trial)
+                        if trial.should_stop:
+                            return None
+                    status = process.wait()
+                finally:
+                    over.set()
+                    _kill(process)
             errors.seek(max(0, errors.seek(0, os.SEEK_END) - 2000))
             said = errors.read().decode(errors="replace").strip()
         if status:
             raise RuntimeError(f"exit status {status}: {said or 'nothing on standard error'}")
-        return self._score("".join(lines), values)
-
-    @contextlib.contextmanager
-    def _running(self, values: Mapping[str, Any], errors: Any) -> Iterator[subprocess.Popen[str]]:
-        process = subprocess.Popen(  # noqa: S603 (the user's own command)
-            _filled(self._arguments, values),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=errors,
-            text=True,
-            errors="replace",
-            start_new_session=True,
-            preexec_fn=self._limit if os.name == "posix" else None,
-        )
-        over = threading.Event()
-        threading.Thread(target=_close_output, args=(process, over), daemon=True).start()
-        try:
-            yield process
-        finally:
-            over.set()
-            _kill(process)
-            process.wait()
+        return self._score(output, file)
 
     def _limit(self) -> None:
         """Limit the memory of the new process and, on Linux, let it end with its parent."""
@@ -148,12 +140,11 @@ class Program:
         if sys.platform == "linux":
             ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
 
-    def _score(self, output: str, values: Mapping[str, Any]) -> Any:
-        if self._file is not None:
-            path = Path(*_filled([self._file], values))
-            if not path.is_file():
-                raise TypeError(f"program must write its score to {path}, got no such file")
-            return json.loads(path.read_text(encoding="utf-8"))
+    def _score(self, output: str, file: Path | None) -> Any:
+        if file is not None:
+            if not file.is_file():
+                raise TypeError(f"program must write its score to {file}, got no such file")
+            return json.loads(file.read_text(encoding="utf-8"))
         if self._pattern is not None:
             found = [*re.finditer(self._pattern, output)]
             if not found:
@@ -175,6 +166,7 @@ def _parsed(line: str) -> Any:
 
 
 def _report(line: str, trial: Any) -> None:
+    """Report to the trial if a line of JSON has its objective and a step."""
     value = _parsed(line)
     step = next((value[key] for key in STEPS if key in value), None) if isinstance(value, dict) else None
     if step is not None and trial.objective in value:
@@ -182,7 +174,7 @@ def _report(line: str, trial: Any) -> None:
 
 
 def _names(text: str) -> list[str]:
-    """The names in braces of an argument, those of a format included."""
+    """Return the names in braces of an argument, those within formats included."""
     try:
         found = [(name, form) for _, name, form, _ in string.Formatter().parse(text) if name is not None]
     except ValueError as error:
@@ -202,7 +194,10 @@ def _filled(arguments: list[str], values: Mapping[str, Any]) -> list[str]:
 
 
 def _close_output(process: subprocess.Popen[str], over: threading.Event) -> None:
-    """Kill the children that a program left when it ended, since they may hold its output open without end."""
+    """Wait for a program; kill children that still run `LINGER` seconds later, unless `over` is set.
+
+    They would keep its output open.
+    """
     process.wait()
     if not over.wait(LINGER):
         _kill(process)

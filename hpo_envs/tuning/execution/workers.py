@@ -24,7 +24,6 @@ from hpo_envs.tables.checks import one_of
 from hpo_envs.tuning.trial import Trial, checks
 
 GUARD = "programs that tune with processes must keep to `if __name__ == '__main__':`"
-
 KINDS = ("auto", "serial", "processes", "threads")
 
 PAUSED = 32
@@ -44,7 +43,7 @@ class Job:
         seconds: Time limit; None: no limit.
         epoch: Epoch to train to, for functions that train by epochs.
         training: Key of the training to continue: the search and the candidate.
-        folder: Folder of the training's checkpoints; None for functions that write none.
+        folder: Folder of the training's checkpoints; None if the function writes none.
         trial: The trial that receives reports, if the training may be stopped early; else None.
     """
 
@@ -108,12 +107,9 @@ def perform(job: Job) -> JobResult:
         if os.getpid() != process:
             os._exit(0)
         raise
-    except limits.RunTimeout as timeout:
-        error = f"{timeout}\n{traceback.format_exc()}"
+    except BaseException as lost:  # SystemExit, and what else is no Exception
+        error = f"{lost}\n" * isinstance(lost, limits.RunTimeout) + traceback.format_exc()
         outcomes = [(job.epoch, Outcome("failed", seconds=time.perf_counter() - clock, error=error))]
-    except BaseException:  # SystemExit, and what else is no Exception
-        lost = Outcome("failed", seconds=time.perf_counter() - clock, error=traceback.format_exc())
-        outcomes = [(job.epoch, lost)]
     if os.getpid() != process:  # a child that the function forked has returned, too: the parent has the result
         os._exit(0)
     done = JobResult(job.number, tuple(outcomes), started, f"{platform.node()}:{process}")
@@ -148,8 +144,8 @@ def _reported(job: Job, trial: Trial) -> list[tuple[int, Outcome]]:
     training = PausableTraining(job.function, job.config, job.objectives, job.folder)
     outcomes: list[tuple[int, Outcome]] = []
     last = trial.limit or 1
-    for epoch in range(1, last + 1) if job.folder is None else sorted({step for step in checks(last) if step <= last}):
-        outcomes += training.until(min(epoch, last))
+    for epoch in range(1, last + 1) if job.folder is None else checks(last):
+        outcomes += training.until(epoch)
         if training.ended:
             break
         trial.report(outcomes[-1][1].metrics[job.objectives[0]], epoch)
@@ -224,10 +220,6 @@ def not_importable(function: Function) -> str | None:
 
 
 def check_main() -> None:
-    """Refuse to tune in a worker that is still importing the program.
-
-    Raises:
-        RuntimeError: This process is still starting, because the program has no `if __name__ == "__main__":`.
-    """
+    """Raise a RuntimeError in a worker that still imports a program without `if __name__ == "__main__":`."""
     if getattr(multiprocessing.current_process(), "_inheriting", False):
         raise RuntimeError(GUARD)

@@ -27,7 +27,7 @@ LOOPBACK = "127.0.0.1"
 
 
 class LivePage(ThreadingHTTPServer):
-    """Server of the page of a search, which browsers reload automatically.
+    """HTTP server of the page of a search; browsers reload the page automatically.
 
     Args:
         folder: Folder of the search, which need not have begun.
@@ -35,10 +35,12 @@ class LivePage(ThreadingHTTPServer):
         host: Address to listen on; for any other than a loopback address, the URL contains a random token.
 
     Attributes:
-        url: URL of the page, with its token if it has one.
+        open: Whether it listens on another address than a loopback address.
+        token: Random token that requests must contain; empty on a loopback address.
+        url: URL of the page, with the token if there is one.
 
     Raises:
-        ValueError: The folder does not exist, or `host` is not an IP address.
+        ValueError: The folder does not exist, the port is not from 0 to 65535, or `host` is not an IP address.
         OSError: The port or the address is not available.
     """
 
@@ -48,6 +50,8 @@ class LivePage(ThreadingHTTPServer):
         self._folder = Path(folder)
         if not self._folder.is_dir():
             raise ValueError(f"folder must be that of a search, got {self._folder}")
+        if not 0 <= port < 2**16:
+            raise ValueError(f"port must be from 0 to 65535, got {port}")
         self.open = not ipaddress.ip_address(host).is_loopback
         self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
         self.token = secrets.token_urlsafe(24) if self.open else ""
@@ -58,7 +62,7 @@ class LivePage(ThreadingHTTPServer):
         self.url = f"http://{name}:{self.server_address[1]}/" + (f"?token={self.token}" if self.open else "")
 
     def content(self) -> bytes:
-        """Return the page as UTF-8 HTML, rendered again if the search has changed; a message if it has not begun."""
+        """Return the page as UTF-8 HTML, rendered again only if the search has changed; a note before it begins."""
         files = [self._folder / NAME, *sorted((self._folder / "reports").glob("*"))]
         state = [(path.name, path.stat().st_size) for path in files if path.is_file()]
         with self._lock:
@@ -68,7 +72,7 @@ class LivePage(ThreadingHTTPServer):
             return self._made[1]
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Print no traceback for clients that disconnect or send an invalid request."""
+        """Print the traceback of an error, unless a client disconnected or sent an invalid request."""
         if not isinstance(sys.exception(), (ConnectionError, ValueError)):
             super().handle_error(request, client_address)
 
@@ -82,13 +86,13 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """Send the page, or an error status."""
-        asked = urlsplit(self.path)
-        token = parse_qs(asked.query).get("token", [""])[0]
+        target = urlsplit(self.path)
+        token = parse_qs(target.query).get("token", [""])[0]
         # A foreign page whose name resolves to this machine sends its own name as host.
         name = urlsplit(f"//{self.headers.get('Host', '')}").hostname
         local = name in ("localhost", self.server.server_address[0])
         known = hmac.compare_digest(token.encode(), self.server.token.encode()) if self.server.open else local
-        if not known or asked.path != "/":
+        if not known or target.path != "/":
             self.send_error(HTTPStatus.FORBIDDEN if not known else HTTPStatus.NOT_FOUND)
             return
         try:
@@ -97,12 +101,9 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_error(HTTPStatus.INTERNAL_SERVER_ERROR, explain=str(error))
             return
         self.send_response(HTTPStatus.OK)
-        headers = {
-            "Content-Type": "text/html; charset=utf-8",
-            "Content-Length": str(len(body)),
-            "Refresh": f"{REFRESH}",
-        }
-        headers |= {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer"}
+        headers = {"Content-Type": "text/html; charset=utf-8", "Content-Length": str(len(body))}
+        headers |= {"Refresh": str(REFRESH), "Cache-Control": "no-store"}
+        headers |= {"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer"}
         for key, value in headers.items():
             self.send_header(key, value)
         self.end_headers()

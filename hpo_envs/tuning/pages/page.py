@@ -32,8 +32,7 @@ def render(tuned: Any) -> str:
     name = str(h["function"]).partition(":")[2]
     drawn: Drawn = {}
     workers = plots.timeline(tuned, drawn)  # first, because it draws what runs until now
-    rule = f" under {described(h['constraints'])}" if "constraints" in h else ""
-    parts = [_answer(tuned)] if tuned.pareto else [f"<p>No evaluation succeeded yet{escape(rule)}.</p>"]
+    parts = [_answer(tuned)] if tuned.pareto else [f"<p>No evaluation succeeded yet{escape(_rule(tuned))}.</p>"]
     if good:
         parts += [_section("curve", "Score against evaluations", plots.scores(tuned, drawn)), _importance(tuned)]
         parts += [_section("slices", "Configurations", plots.configurations(tuned, drawn))]
@@ -47,6 +46,10 @@ def render(tuned: Any) -> str:
     )
 
 
+def _rule(tuned: Any) -> str:
+    return f" under {described(tuned.header['constraints'])}" if "constraints" in tuned.header else ""
+
+
 def _section(key: str, title: str, content: str) -> str:
     return f'<section><h2 id="{key}">{escape(title)}</h2>{content}</section>'
 
@@ -58,7 +61,7 @@ def _time(tuned: Any) -> str:
 
 
 def _answer(tuned: Any) -> str:
-    """Return HTML of the best configuration and predicted mean or, for several objectives, of the Pareto front."""
+    """Return HTML of the best configuration and predicted mean; with several objectives, of the Pareto front."""
     names = tuned.header["objectives"]
     if len(names) > 1:
         cells = [
@@ -66,11 +69,9 @@ def _answer(tuned: Any) -> str:
             for e in sorted(tuned.pareto, key=lambda e: e.metrics[names[0]])
         ]
         columns = [("n", "evaluation"), *(("n", n) for n in names), ("", "configuration")]
-        rule = f" under {described(tuned.header['constraints'])}" if "constraints" in tuned.header else ""
         middle = tuned.recommended.evaluation.number
-        caption = f"No other evaluation is better in all objectives{rule}; a compromise: {middle}"
-        shown = table("front", caption, columns, cells)
-        return _section("answer", "Pareto front", shown)
+        caption = f"No other evaluation is better in all objectives{_rule(tuned)}; a compromise: {middle}"
+        return _section("answer", "Pareto front", table("front", caption, columns, cells))
     best = tuned.best
     said = ", ".join(f"{name} {value:.6g}" for name, value in best.metrics.items())
     if "constraints" in tuned.header:
@@ -90,7 +91,7 @@ def _answer(tuned: Any) -> str:
 
 
 def _importance(tuned: Any) -> str:
-    """Return HTML of importances, as fractions of variance with intervals; a note if scores are too few or equal."""
+    """Return HTML of the importances: shares of the variance, with intervals; a note if scores are too few or equal."""
     title, (configs, scores, axes) = "What mattered", tuned.configurations()
     if len(scores) < FEWEST or np.ptp(scores) == 0.0:
         return _section("importance", title, f"<p>It takes {FEWEST} successes with different scores to say.</p>")
@@ -105,10 +106,8 @@ def _importance(tuned: Any) -> str:
         share, ends = float(found.main[i]), (min(low[i], found.main[i]), max(high[i], found.main[i]))
         interval = f"{share:.2f} [{ends[0]:.2f}, {ends[1]:.2f}]"
         rows.append([head(found.names[i]), num(share, interval), f'<td><meter value="{share:.3f}"></meter></td>'])
-    caption = (
-        f"Share of the variance over the whole space, of a random forest (out-of-bag R2 {found.score:.2f}), with 95 % "
-        "bootstrap intervals."
-    )
+    caption = "Share of the variance over the whole space, of a random forest "
+    caption += f"(out-of-bag R2 {found.score:.2f}), with 95 % bootstrap intervals."
     caption += f" From {MOST} of the {every:,} successes, drawn at random." if every > MOST else ""
     caption += f" {found.warning}" if found.warning else ""
     columns = [("", "hyperparameter"), ("n", "share"), ("", "")]
@@ -126,20 +125,13 @@ def _evaluations(tuned: Any, ended: Sequence[Evaluation]) -> str:
             text(_status(e)),
             *(num(e.metrics.get(m), f"{e.metrics[m]:.6g}" if m in e.metrics else "") for m in metrics),
             *(_cell(e.config.get(n, "")) for n in names),
-            *([num(epoch)] if trained else []),
+            *([num(epoch)] * trained),
             num(e.seconds),
         ]
         for e, epoch in zip(ended, epochs, strict=True)
     ]
-    epoch_column = [("n", "epoch")] if trained else []
-    columns = [
-        ("n", "number"),
-        ("", "status"),
-        *(("n", m) for m in metrics),
-        *(("", n) for n in names),
-        *epoch_column,
-        ("n", "s"),
-    ]
+    columns = [("n", "number"), ("", "status"), *(("n", m) for m in metrics), *(("", n) for n in names)]
+    columns += [("n", "epoch")] * trained + [("n", "s")]
     shown = table("evaluations", "All evaluations, in the order in which they ended", columns, rows)
     return _section("all", "Evaluations", shown + download("evaluations", "Evaluations"))
 
@@ -170,9 +162,8 @@ def _epoch(evaluation: Evaluation) -> int:
 
 
 def _cell(value: Any) -> str:
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return num(value, f"{value:.6g}")
-    return text(str(value))
+    plain = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return num(value, f"{value:.6g}") if plain else text(str(value))
 
 
 def _failures(failed: Sequence[Evaluation]) -> str:

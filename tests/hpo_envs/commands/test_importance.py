@@ -60,7 +60,9 @@ def test_sensitivity_is_that_of_the_rows(cli: Any) -> None:
     [
         (["fiesta/ner"], "must have hyperparameters or features"),
         (["nmthpo/zhen", "--cutoff", "low"], "--cutoff must be a number or 'median'"),
+        (["nmthpo/zhen", "--cutoff", "nan"], "--cutoff must be a number or 'median'"),
         (["nmthpo/zhen", "--trees", "0"], "--trees must be"),
+        (["nmthpo/zhen", "--seed", "-1"], "--seed must be an int >= 0, got -1"),
         (["NMTHPO-zz-v0"], "did you mean 'NMTHPO-v0'"),
         (["fiesta/ner", "--sensitivity"], "must have a hyperparameter that varies"),
         ([".", "--sensitivity"], "source must be a table, an id or (without --sensitivity) a folder of results, got ."),

@@ -75,12 +75,17 @@ def test_help_and_version_are_printed(capsys: pytest.CaptureFixture[str], cli: A
         (["fetch"], "names must be one or more data sets (charhpo, "),
         (["fetch", "nmthp"], "got 'nmthp', did you mean 'nmthpo'?"),
         (["fetch", "nmthpo", "--all"], "names must be left out with --all, got nmthpo"),
+        (["leaderboard", "run", "a:b", "--runs", "r", "--seeds", "0"], "--seeds must be an int >= 1, got 0"),
+        (["leaderboard", "check", "a:b", "--runs", "r", "--jobs", "0"], "--jobs must be an int >= 1, got 0"),
+        (["tune", "math:sin", "--space", "s.toml", "--budget", "inf"], "budget must be None or a finite number > 0"),
+        (["tune", "math:sin", "--space", "s.toml", "--objective", ","], "objective must be"),
     ],
 )
 def test_mistakes_of_users_get_one_line(
     empty: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any, words: list[str], message: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "s.toml").write_text("x = { low = 0.0, high = 1.0 }")
     assert message in error_of(capsys, *words)
     assert not empty.exists() or not [p for p in empty.rglob("*") if p.is_file()]
 

@@ -173,6 +173,7 @@ def test_arguments_are_numbers_of_any_library() -> None:
     assert next(iter(tuned)).config == {"x": 0.25}
     with pytest.raises(ValueError, match=r"choices of x must be values, got ndarray of shape \(2,\)"):
         tune(lambda config: 1.0, {"x": [one, np.ones(2)]})
+    rejects("^seed must be an int >= 0, got -1", tune, lambda config: 1.0, {"x": (0.0, 1.0)}, seed=-1)
 
 
 def test_points_keep_types_of_choices(tmp_path: Path) -> None:
@@ -374,6 +375,7 @@ def test_timeout_ends_search_and_keeps_running_evaluations(tmp_path: Path) -> No
         trial = search.ask()
         search._until = 0.0  # the time is over while it runs
         assert search.done
+        rejects("trials must be requested within the timeout", search.ask)
         assert search.tell(trial, 1.0).status == "ok"
 
 

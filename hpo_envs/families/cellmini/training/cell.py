@@ -20,9 +20,10 @@ class Graph:
         cell: The cell.
 
     Attributes:
-        cell: The cell.
+        cell: See above.
         linears: Indices of the nodes with weights.
-        at_once: Indices of the vectors independent of hidden states: `x`, and nodes computed for all steps at once.
+        at_once: Indices of the vectors (see `vectors`) that do not depend on hidden states: `x`, and nodes that are
+            computed for all steps at once.
         stepwise: Indices of the other nodes, which are computed step by step.
     """
 

@@ -26,7 +26,7 @@ _ADAM = {"learning_rate": RATE, "beta1": DECAY[0], "beta2": DECAY[1], "scheduler
 
 @dataclass(frozen=True)
 class EpochLosses:
-    """Metrics after an epoch: mean negative log-likelihood of a character, in nats.
+    """Losses after an epoch: mean negative log-likelihood of a character, in nats.
 
     Attributes:
         development: Loss on the development text.
@@ -49,7 +49,7 @@ class CellTraining(record.ResumableTraining):
     Args:
         cell: The cell, which is trained in canonical form.
         seed: Seed of initial weights and dropout, together with the cell.
-        train: (characters,) text to train on; default: the training text.
+        train: (characters,) codes of the text to train on; None: the training text.
     """
 
     def __init__(self, cell: Cell, seed: int, train: Ints | None = None) -> None:
@@ -105,7 +105,7 @@ class CellTraining(record.ResumableTraining):
         return torch.zeros(self._graph.cell.hidden, STREAMS, UNITS, dtype=torch.float64)
 
     def _loss(self, inputs: Ints, targets: Ints, states: Tensor, drop: Dropout) -> tuple[Tensor, Tensor]:
-        """Mean negative log probability of (steps, STREAMS) next characters, and the rounded final states."""
+        """Return the mean negative log probability of (steps, STREAMS) `targets`, and the rounded final states."""
         masks = [drop(torch.ones(STREAMS, UNITS, dtype=torch.float64)).repeat(len(inputs), 1) for _ in range(2)]
         x = torch.nn.functional.embedding(torch.from_numpy(inputs.ravel()), self._symbols) * masks[0]
         out, last = Unrolled.apply(self._graph, x, states, *self._weights)
@@ -124,7 +124,7 @@ def stretches(part: Ints) -> Iterator[tuple[Ints, Ints]]:
 
 
 def _shapes(graph: Graph) -> Shapes:
-    """See `Shapes`; initial values within 1/sqrt(units) as in the release, except that the output's bias is 0."""
+    """Return shapes and bounds, see `Shapes`: 1/sqrt(units) as in the release, except that the output's bias is 0."""
     bound = UNITS**-0.5
     shapes = {"symbols": ((len(symbols()), UNITS), bound), "bias": ((len(symbols()),), 0.0)}
     for j in graph.linears:

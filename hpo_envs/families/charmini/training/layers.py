@@ -15,7 +15,7 @@ Shapes = Mapping[str, tuple[tuple[int, ...], float]]
 
 
 def bound(inputs: int, outputs: int) -> float:
-    """Glorot and Bengio's (2010, equation 16) bound of uniform initial weights."""
+    """Return Glorot and Bengio's (2010, equation 16) bound of uniform initial weights."""
     return float(np.sqrt(6.0 / (inputs + outputs)))
 
 
@@ -156,6 +156,12 @@ class PackedLSTM(torch.autograd.Function):
         return grad @ wx.t(), dstart, x.t() @ grad, dwh, grad.sum(0), None
 
 
+def positions(count: int, width: int) -> Tensor:
+    """Return (count, width) sines and cosines of positions (Vaswani et al. 2017, section 3.5)."""
+    angles = np.arange(count)[:, None] * 10000.0 ** (-np.arange(0, width, 2) / width)
+    return torch.from_numpy(np.stack([np.sin(angles), np.cos(angles)], axis=2).reshape(count, width))
+
+
 def layer_norm(x: Tensor, gain: Tensor, bias: Tensor) -> Tensor:
-    """Layer normalisation over the last axis."""
+    """Normalise a tensor over its last axis, then scale and shift it."""
     return torch.nn.functional.layer_norm(x, x.shape[-1:], gain, bias)

@@ -107,7 +107,7 @@ def _lstm(p: Mapping[str, Tensor], name: str, x: Tensor, start: Tensor | None, p
 
 
 def _attend(queries: Tensor, memory: Tensor, outside: Tensor) -> Tensor:
-    """(n, t, width) means of (n, s, width) states, weighted by their similarity to (n, t, width) queries."""
+    """Return (n, t, width) means of (n, s, width) states, weighted by their similarity to (n, t, width) queries."""
     scores = torch.bmm(queries, memory.transpose(1, 2)).masked_fill(outside[:, None], -torch.inf)
     return torch.bmm(torch.softmax(scores, 2), memory)
 

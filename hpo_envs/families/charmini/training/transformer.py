@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from hpo_envs.families.charmini.training.batches import Packed, PaddedWords, Sizes
-from hpo_envs.families.charmini.training.layers import Dropout, Shapes, bound, layer_norm
+from hpo_envs.families.charmini.training.layers import Dropout, Shapes, bound, layer_norm, positions
 from hpo_envs.tables import Ints
 
 _POSITIONS = 64
@@ -27,7 +27,7 @@ class Transformer:
         self._width, self._inner = config["embedding_size"], config["hidden_size"]
         self._layers = {"encoder": config["encoder_layers"], "decoder": config["decoder_layers"]}
         self._heads = config["attention_heads"]
-        self._positions = _positions(self._width)
+        self._positions = positions(_POSITIONS, self._width)
 
     def shapes(self) -> Shapes:
         """Return the shape and initial bound of each parameter, see `Shapes`."""
@@ -146,13 +146,13 @@ class Transformer:
         return x.unflatten(2, (self._heads, -1)).transpose(1, 2).contiguous()
 
     def _look(self, query: Tensor, seen: list[Tensor], outside: Tensor | None) -> Tensor:
-        """(n, width) attention of one query per word to keys and values."""
+        """Return (n, width) attention of one query per word to keys and values."""
         q = query.unflatten(1, (self._heads, 1, -1))
         return _weighted(q, seen[0], seen[1], outside).flatten(1)
 
 
 class _Pads:
-    """Conversion of the tokens of a batch from packed to padded, and back.
+    """Conversion of the tokens of a batch from packed to padded, and attention back to packed ones.
 
     Args:
         packed: Packing of the tokens.
@@ -167,14 +167,14 @@ class _Pads:
         return _take(x, self._place)
 
     def attend(self, q: Tensor, keys: Tensor, values: Tensor, outside: Tensor, heads: int) -> Tensor:
-        """(symbols, width) attention of packed queries to padded (n, s, width) keys and values."""
+        """Return (symbols, width) attention of packed queries to padded (n, s, width) keys and values."""
         split = [x.unflatten(2, (heads, -1)).transpose(1, 2) for x in (self.pad(q), keys, values)]
         context = _weighted(split[0], split[1], split[2], outside).transpose(1, 2).flatten(2)
         return context.flatten(0, 1).index_select(0, self._flat)
 
 
 def _weighted(q: Tensor, keys: Tensor, values: Tensor, outside: Tensor | None) -> Tensor:
-    """Scaled dot-product attention, (n, heads, t, head)."""
+    """Return scaled dot-product attention, (n, heads, t, width of a head); `outside` masks keys."""
     scores = (q * q.shape[-1] ** -0.5) @ keys.transpose(-1, -2)
     if outside is not None:
         scores = scores.masked_fill(outside, -torch.inf)
@@ -192,10 +192,3 @@ def _norm(p: Mapping[str, Tensor], name: str, x: Tensor) -> Tensor:
 def _dense(p: Mapping[str, Tensor], name: str, x: Tensor) -> Tensor:
     bias = p.get(f"{name}.bias")
     return x @ p[name] if bias is None else torch.addmm(bias, x, p[name])
-
-
-def _positions(width: int) -> Tensor:
-    """(positions, width) sines and cosines (Vaswani et al. 2017, section 3.5)."""
-    rates = 10000.0 ** (-np.arange(0, width, 2) / width)
-    angles = np.arange(_POSITIONS)[:, None] * rates
-    return torch.from_numpy(np.stack([np.sin(angles), np.cos(angles)], axis=2).reshape(_POSITIONS, width))

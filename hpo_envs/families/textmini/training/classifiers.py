@@ -15,11 +15,12 @@ from sklearn.svm import LinearSVC
 from hpo_envs.tables import Floats, Ints, draws, exact
 
 Classifier = tuple[Callable[[Any], Ints], int]
-"""Function from weights of texts to classes, and the model's size: parameters (non-zero if linear) and tree nodes."""
+"""Function from (texts, n-grams) weights to (texts,) class indices, and the size of the model: parameters (of linear
+models, those that are not 0) and tree nodes."""
 
 PASSES, BATCH, BITS, DECIMALS = 50, 64, 12, 9
-"""Most passes of a linear model; texts of an update; significant bits of derivatives; decimals of scores, so that
-equal scores are equal on every processor."""
+"""Largest number of passes of a linear model; texts of an update; significant bits of derivatives; decimals of scores,
+so that equal scores are equal on every processor."""
 
 
 def fit(x: sparse.csr_matrix, y: Ints, config: Mapping[str, Any], key: int) -> Classifier:
@@ -67,7 +68,10 @@ def _bayes(x: Any, y: Ints, config: Mapping[str, Any], key: int) -> Classifier:
 
 
 def _lsa(x: Any, size: int, key: int) -> tuple[Callable[[Any], Floats], int]:
-    """Latent semantic analysis of at least two n-grams; a single one is complemented by one that no text has."""
+    """Return a function from weights to (texts, `size` or fewer) latent semantic vectors, and its number of weights.
+
+    A single n-gram is complemented by one that no text has, since the analysis needs two.
+    """
 
     def wide(z: Any) -> Any:
         return sparse.csr_matrix((z.data, z.indices, z.indptr), (z.shape[0], max(2, z.shape[1])))

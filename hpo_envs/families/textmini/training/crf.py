@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import pycrfsuite
 
-from hpo_envs.families.textmini.training.scores import PredictionCounts, counts, resample
+from hpo_envs.families.textmini.training.scores import PredictionCounts, counts, evaluated, resample
 from hpo_envs.families.textmini.training.scores import shape as shape_of
 from hpo_envs.families.training import record
 from hpo_envs.tables.datasets.textmini import tasks
@@ -78,7 +78,7 @@ class Training(record.ResumableTraining):
 
     @property
     def size(self) -> int:
-        """Number of features with a weight in the last trained model."""
+        """Number of features with a weight in the last trained model; 0 before the first."""
         return self._size
 
     def epoch(self) -> PredictionCounts:
@@ -87,18 +87,16 @@ class Training(record.ResumableTraining):
         start, tagger = time.process_time(), pycrfsuite.Tagger()
         model = self._fit(rows)
         seconds = time.process_time() - start + len(rows) * self._features.seconds
-        found: list[tuple[int, int, int]] = []
-        spent: list[float] = []
         at = int.from_bytes(model[28:32], "little") + 8  # CRFsuite's format: where features begin, and their number
         self._size = int.from_bytes(model[at : at + 4], "little")
         tagger.open_inmemory(model)
-        for part in ("validation", "test"):
-            sentences, start = self._features.sentences[part], time.process_time()
-            told = [tagger.tag(sentence) for sentence in sentences]
-            spent.append(time.process_time() - start + len(sentences) * self._features.seconds)
-            found.append(counts(told, self._features.tags[part], self._unit))
+        sentences, tags = self._features.sentences, self._features.tags
+
+        def score(part: str) -> tuple[int, int, int]:
+            return counts([tagger.tag(sentence) for sentence in sentences[part]], tags[part], self._unit)
+
         self.epochs += 1
-        return PredictionCounts(*found[0], *found[1], seconds, spent[0])
+        return evaluated(score, seconds, len(tags["validation"]) * self._features.seconds)
 
     def _fit(self, rows: Sequence[int]) -> bytes:
         config, algorithm = self._config, self._config["algorithm"]

@@ -1,13 +1,12 @@
-"""Sequence encoders in double precision with CharMini's parameters and dropout: average, CNN, GRU, transformer."""
+"""Sequence encoders in double precision, with parameters and dropout as in CharMini: average, CNN, GRU, transformer."""
 
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from hpo_envs.families.charmini.training.layers import Dropout, Shapes, bound, layer_norm
+from hpo_envs.families.charmini.training.layers import Dropout, Shapes, bound, layer_norm, positions
 
 _GRU = ("ih", "hh", "bih", "bhh")
 
@@ -30,7 +29,7 @@ class Encoder:
         self._symbols, self._outputs = symbols, outputs
 
     def shapes(self) -> Shapes:
-        """Shape and initial bound of each parameter, see `Shapes`."""
+        """Return the shape and initial bound of each parameter, see `Shapes`."""
         size, hidden, half = self._size, self._hidden, self._hidden // 2
         shapes: dict[str, tuple[tuple[int, ...], float]] = {"symbols": ((self._symbols, size), (3.0 / size) ** 0.5)}
         out = size
@@ -51,13 +50,14 @@ class Encoder:
                 shapes |= {f"{i}.out": ((hidden, size), bound(hidden, size)), f"{i}.out.bias": ((size,), 0.0)}
                 shapes |= {f"{i}.{n}.gain": ((size,), -1.0) for n in ("own", "feed")}
                 shapes |= {f"{i}.{n}.bias": ((size,), 0.0) for n in ("own", "feed")}
-        return shapes | {
-            "scores": ((out, self._outputs), bound(out, self._outputs)),
-            "scores.bias": ((self._outputs,), 0),
-        }
+        last = (out, self._outputs)
+        return shapes | {"scores": (last, bound(*last)), "scores.bias": (last[1:], 0.0)}
 
     def scores(self, p: Mapping[str, Tensor], ids: Tensor, drop: Dropout) -> Tensor:
-        """(n, outputs), or unpooled (n, positions, outputs), scores of (n, positions, symbols) `ids` padded with 0."""
+        """Return (n, outputs) scores of (n, positions, symbols per position) `ids`, padded with 0.
+
+        Without pooling, they are (n, positions, outputs).
+        """
         inside = ids[..., 0] > 0
         x = torch.nn.functional.embedding(ids, p["symbols"], padding_idx=0).sum(2)
         x = drop(x) * inside[..., None]
@@ -86,7 +86,7 @@ class Encoder:
         return torch.nn.utils.rnn.pad_packed_sequence(made, batch_first=True, total_length=x.shape[1])[0]
 
     def _transformer(self, p: Mapping[str, Tensor], x: Tensor, inside: Tensor) -> Tensor:
-        x = x + _positions(x.shape[1], self._size)
+        x = x + positions(x.shape[1], self._size)
         for i in range(self._layers):
             h = layer_norm(x, p[f"{i}.own.gain"], p[f"{i}.own.bias"])
             q, k, v = ((h @ p[f"{i}.{n}"]).unflatten(2, (self._heads, -1)).transpose(1, 2) for n in "qkv")
@@ -95,9 +95,3 @@ class Encoder:
             h = layer_norm(x, p[f"{i}.feed.gain"], p[f"{i}.feed.bias"])
             x = x + (h @ p[f"{i}.in"] + p[f"{i}.in.bias"]).relu() @ p[f"{i}.out"] + p[f"{i}.out.bias"]
         return x
-
-
-def _positions(count: int, width: int) -> Tensor:
-    """(positions, width) sines and cosines (Vaswani et al. 2017, section 3.5)."""
-    angles = np.arange(count)[:, None] * 10000.0 ** (-np.arange(0, width, 2) / width)
-    return torch.from_numpy(np.stack([np.sin(angles), np.cos(angles)], axis=2).reshape(count, width))

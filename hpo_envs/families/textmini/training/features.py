@@ -36,7 +36,7 @@ def counted(task: str, analyzer: str, shortest: int, longest: int, lowercase: bo
 
 
 def count(task: str, config: Mapping[str, Any]) -> Counted:
-    """Count the n-grams of a configuration."""
+    """Count the n-grams that a configuration uses, see `counted`."""
     if config["analyzer"] == "word":
         shortest, _, longest = config["word_ngrams"].partition("-")
         ends = int(shortest), int(longest or shortest)
@@ -46,7 +46,7 @@ def count(task: str, config: Mapping[str, Any]) -> Counted:
 
 
 def select(train: sparse.csr_matrix, config: Mapping[str, Any]) -> npt.NDArray[np.int64]:
-    """Columns of the `max_features` most frequent n-grams among those in at least `min_frequency` training texts."""
+    """Return sorted columns of the `max_features` most frequent n-grams that `min_frequency` training texts have."""
     texts = np.bincount(train.indices, minlength=train.shape[1])
     kept = np.flatnonzero(texts >= config["min_frequency"])
     times = np.bincount(train.indices, train.data, train.shape[1])[kept]
@@ -54,7 +54,7 @@ def select(train: sparse.csr_matrix, config: Mapping[str, Any]) -> npt.NDArray[n
 
 
 def weigh(counts: sparse.csr_matrix, train: sparse.csr_matrix, config: Mapping[str, Any]) -> sparse.csr_matrix:
-    """Weights of the selected n-grams in texts, from counts in them and in the training texts."""
+    """Return the weights of (texts, n-grams) counts; `train`, the counts of the training texts, are for `idf`."""
     weights = counts.astype(np.float64)
     if config["sublinear"]:
         weights.data = 1.0 + exact.log(weights.data)

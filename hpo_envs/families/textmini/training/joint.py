@@ -1,6 +1,5 @@
 """A classifier of the joint space, trained on growing parts of the training set."""
 
-import itertools
 import time
 import warnings
 from collections.abc import Mapping
@@ -11,7 +10,7 @@ import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 
 from hpo_envs.families.textmini.training import classifiers, features
-from hpo_envs.families.textmini.training.scores import PredictionCounts, counts, resample
+from hpo_envs.families.textmini.training.scores import PredictionCounts, counts, evaluated, resample
 from hpo_envs.families.training import record
 from hpo_envs.families.training.record import Failed, key_of
 from hpo_envs.tables.datasets.textmini import tasks
@@ -38,14 +37,14 @@ class Training(record.ResumableTraining):
         labels = [label for part in parts.values() for _, label in part]
         self._classes = sorted(set(labels))
         self._labels = np.array([self._classes.index(label) for label in labels])
-        ends = np.cumsum([len(part) for part in parts.values()])
-        self._train = resample(task, repeat, int(ends[0]))
-        self._held = [np.arange(a, b) for a, b in itertools.pairwise(ends)]
+        self._train = resample(task, repeat, len(parts["train"]))
+        places = np.split(np.arange(len(labels)), np.cumsum([len(part) for part in parts.values()])[:-1])
+        self._held = dict(zip(parts, places, strict=True))
         self.epochs, self._size = 0, 0
 
     @property
     def size(self) -> int:
-        """Size of the last trained model."""
+        """Size of the last trained model, see `Classifier`; 0 before the first."""
         return self._size
 
     def epoch(self) -> PredictionCounts:
@@ -70,15 +69,14 @@ class Training(record.ResumableTraining):
                 weights = features.weigh(train, train, config)
                 predict, self._size = classifiers.fit(weights, classes, config, self._key)
         seconds = time.process_time() - start + len(rows) * counted.seconds
-        found: list[tuple[int, int, int]] = []
-        spent: list[float] = []
-        for held in self._held:
-            start = time.process_time()
-            told = predict(features.weigh(counted.counts[held][:, kept], train, config))
-            spent.append(time.process_time() - start + len(held) * counted.seconds)
-            found.append(counts(labels[told].tolist(), self._labels[held].tolist(), "texts"))
+
+        def score(part: str) -> tuple[int, int, int]:
+            held = self._held[part]
+            classes = predict(features.weigh(counted.counts[held][:, kept], train, config))
+            return counts(labels[classes].tolist(), self._labels[held].tolist(), "texts")
+
         self.epochs += 1
-        return PredictionCounts(*found[0], *found[1], seconds, spent[0])
+        return evaluated(score, seconds, len(self._held["validation"]) * counted.seconds)
 
     @staticmethod
     def _majority(classes: npt.NDArray[np.int64]) -> classifiers.Classifier:

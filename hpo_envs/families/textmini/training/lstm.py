@@ -10,7 +10,7 @@ import torch
 
 from hpo_envs.families.charmini.training import run
 from hpo_envs.families.charmini.training.batches import Corpus, encoded
-from hpo_envs.families.textmini.training.scores import PredictionCounts
+from hpo_envs.families.textmini.training.scores import PredictionCounts, evaluated
 from hpo_envs.families.training.record import Diverged, key_of
 from hpo_envs.tables.datasets.textmini import tasks
 
@@ -43,20 +43,20 @@ class Training(run.SequenceModel):
         seconds = time.process_time() - start
         if not math.isfinite(loss):
             raise Diverged(f"loss {loss} in epoch {self.epochs}")
-        found: list[tuple[int, int, int]] = []
-        spent: list[float] = []
-        for part in ("validation", "test"):
-            words, start = self._corpus.parts[part], time.process_time()
+
+        def score(part: str) -> tuple[int, int, int]:
+            words = self._corpus.parts[part]
             with torch.no_grad():
-                found.append((self._score(words, self._longest)[0], len(words), len(words)))
-            spent.append(time.process_time() - start)
-        self._adam.epoch(found[0][0])
-        return PredictionCounts(*found[0], *found[1], seconds, spent[0])
+                return self._score(words, self._longest)[0], len(words), len(words)
+
+        found = evaluated(score, seconds)
+        self._adam.epoch(found.correct)
+        return found
 
 
 @functools.cache
 def corpus(task: str) -> Corpus:
-    """Arrays of a task's examples, with the training part's input symbols, an unknown one, and all output symbols."""
+    """Return the examples of a task as arrays; one code stands for all input symbols that the training part lacks."""
     parts = tasks.of(task).parts()
     known = {symbol for inputs, _ in parts["train"] for symbol in inputs}
     made = {symbol for part in parts.values() for _, outputs in part for symbol in outputs}

@@ -1,4 +1,4 @@
-"""A neural classifier or tagger, epoch by epoch."""
+"""Training of a neural classifier or tagger, epoch by epoch."""
 
 import collections
 import math
@@ -13,7 +13,7 @@ import torch
 from hpo_envs.families.charmini.training.layers import Dropout, ParameterArray
 from hpo_envs.families.charmini.training.optimiser import Adam
 from hpo_envs.families.textmini.training.encoders import Encoder
-from hpo_envs.families.textmini.training.scores import PredictionCounts, counts
+from hpo_envs.families.textmini.training.scores import PredictionCounts, counts, evaluated
 from hpo_envs.families.training import record
 from hpo_envs.families.training.record import Diverged, key_of
 from hpo_envs.tables import draws
@@ -65,14 +65,7 @@ class Training(record.ResumableTraining):
         self._learn()
         self.epochs += 1
         seconds = time.process_time() - start
-        found: list[tuple[int, int, int]] = []
-        spent: list[float] = []
-        for part in ("validation", "test"):
-            start = time.process_time()
-            told = self._told(part)
-            spent.append(time.process_time() - start)
-            found.append(counts(told, self._labels[part], self._task.unit))
-        return PredictionCounts(*found[0], *found[1], seconds, spent[0])
+        return evaluated(lambda part: counts(self._predict(part), self._labels[part], self._task.unit), seconds)
 
     def _learn(self) -> None:
         count, batch = len(self._ids["train"]), self._config["batch_size"]
@@ -93,30 +86,31 @@ class Training(record.ResumableTraining):
             self._adam.update(self._parameters.gradient(loss), len(rows))
             self._parameters.flat *= 1.0 - self._adam.rate() * self._config["weight_decay"]
 
-    def _told(self, part: str) -> list[Any]:
-        """Classes or tags of the examples of a part."""
-        told: list[Any] = []
+    def _predict(self, part: str) -> list[Any]:
+        """Return the predicted class, or the predicted tags, of each example of a part."""
+        predicted: list[Any] = []
         for i in range(0, len(self._ids[part]), _BATCH):
             texts = self._ids[part][i : i + _BATCH]
             with torch.no_grad():
                 scores = self._encoder.scores(self._parameters.views, _padded(texts), Dropout(0.0, None))
             best = scores.argmax(-1).tolist()
             for text, at in zip(texts, best, strict=True):
-                told.append(self._classes[at] if scores.ndim == 2 else [self._classes[j] for j in at[: len(text)]])
-        return told
+                tags = self._classes[at] if scores.ndim == 2 else [self._classes[j] for j in at[: len(text)]]
+                predicted.append(tags)
+        return predicted
 
     def _tags(self, label: Any) -> Sequence[str]:
         return (label,) if self._task.kind == "classification" else label
 
     def _units(self, text: Any) -> list[list[str]]:
-        """Symbols of each position of an input."""
+        """Return the symbols at each position of an input."""
         units = self._config["units"]
         symbols = text.lower().split() if units == "words" else list(text)
         return [[symbol] for symbol in symbols[: LONGEST[units]]] or [[""]]
 
 
 def _padded(texts: Sequence[Sequence[Sequence[int]]]) -> torch.Tensor:
-    """(n, longest, symbols per position) symbols, padded with 0."""
+    """Return texts as (n, longest, symbols per position) symbols, padded with 0."""
     ids: npt.NDArray[np.int64] = np.zeros((len(texts), max(map(len, texts)), len(texts[0][0])), np.int64)
     for row, text in zip(ids, texts, strict=True):
         row[: len(text)] = text

@@ -1,6 +1,7 @@
 """Counts for scores, and the resamples of the training set."""
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,7 +27,7 @@ class PredictionCounts:
         test_predicted: `predicted` on the test set.
         test_gold: `gold` on the test set.
         seconds: Seconds of training, including the features of the texts.
-        inference: Seconds of predictions on the validation set, including the features of its texts.
+        inference: Seconds of predictions on the validation set, including their scores and the features of its texts.
     """
 
     correct: int
@@ -39,15 +40,29 @@ class PredictionCounts:
     inference: float
 
 
+def evaluated(score: Callable[[str], tuple[int, int, int]], seconds: float, features: float = 0.0) -> PredictionCounts:
+    """Score the validation and the test set, and measure the CPU time for the first.
+
+    Args:
+        score: Function from `validation` or `test` to the numbers of correct predictions, predictions and gold items.
+        seconds: Seconds of training.
+        features: Seconds that the features of the validation set took.
+    """
+    start = time.process_time()
+    validation = score("validation")
+    inference = time.process_time() - start + features
+    return PredictionCounts(*validation, *score("test"), seconds, inference)
+
+
 def resample(task: str, repeat: int, count: int) -> npt.NDArray[np.int64]:
-    """The training examples of a repeat, 80 % of all, in an order whose prefixes are smaller training sets."""
+    """Return the indices of a repeat's training examples, 80 % of all, in an order whose prefixes are smaller sets."""
     key = np.array([key_of("resample", task, repeat)], np.uint64)
     order = np.argsort(draws.sequence(key, count), kind="stable")
     return order[: round(SHARE * count)]
 
 
 def counts(predicted: Sequence[Any], gold: Sequence[Any], unit: str) -> tuple[int, int, int]:
-    """Numbers of correct predictions, predictions and gold items.
+    """Return the numbers of correct predictions, of predictions and of gold items.
 
     Args:
         predicted: Predicted class or form of each example, or its tags.
@@ -64,7 +79,7 @@ def counts(predicted: Sequence[Any], gold: Sequence[Any], unit: str) -> tuple[in
 
 
 def spans(tags: Sequence[str]) -> list[tuple[int, int, str]]:
-    """(first, last + 1, type) of the spans of BIO tags; one that begins with I also counts (Tjong Kim Sang 2002)."""
+    """Return (first, last + 1, type) of each span of BIO tags, also if it begins with I (Tjong Kim Sang 2002)."""
     found, first, last = [], 0, ""
     for i, tag in enumerate([*tags, "O"]):
         kind, _, of = tag.partition("-")
@@ -77,6 +92,6 @@ def spans(tags: Sequence[str]) -> list[tuple[int, int, str]]:
 
 
 def shape(word: str) -> str:
-    """Shape of a word: kinds of its characters, with repetitions of a kind collapsed."""
+    """Return the shape of a word: A, a, 0 or . for each run of capitals, other letters, digits or other characters."""
     kinds = ["A" if c.isupper() else "a" if c.isalpha() else "0" if c.isdigit() else "." for c in word]
     return "".join(kind for i, kind in enumerate(kinds) if not i or kind != kinds[i - 1])

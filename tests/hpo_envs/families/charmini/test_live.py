@@ -83,7 +83,10 @@ def test_what_episode_is_expected_to_take(asked: list[Any]) -> None:
     assert made == pytest.approx(kinds)
 
 
-@pytest.mark.parametrize("wrong", [{"seed": -1}, {"epochs": 0}, {"seconds": 0}, {"architecture": "gru"}])
+WRONG = [{"seed": -1}, {"epochs": 0}, {"seconds": 0}, {"objective": "seconds"}, {"architecture": "gru"}]
+
+
+@pytest.mark.parametrize("wrong", WRONG)
 def test_arguments_are_checked(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=f"{next(iter(wrong))} must be"):
         live.CharMiniLiveEnv(**wrong)

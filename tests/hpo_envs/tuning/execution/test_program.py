@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from hpo_envs.tables.user.space import space_of
 from hpo_envs.tuning import load, tune
 from hpo_envs.tuning.execution.program import Program
 from tests.helpers import rejects
@@ -106,9 +107,10 @@ def test_program_without_score_stops_search(tmp_path: Path) -> None:
         ValueError, match=r"TypeError: program must print its score as JSON, .* got 'hello\\n'\. Nothing"
     ):
         tune(program(tmp_path, "print('hello')"), {"x": (0.0, 1.0)}, budget=4, progress=False)
-    assert [*program(tmp_path, "").digests(["x"])][-1] == str(tmp_path / "script.py")
+    space = space_of({"x": (0.0, 1.0)})
+    assert [*program(tmp_path, "").digests(space)][-1] == str(tmp_path / "script.py")
     (tmp_path / "script.py").chmod(0o700)
-    assert [*Program(f"{tmp_path / 'script.py'} {{x}}").digests(["x"])] == [str(tmp_path / "script.py")]
+    assert [*Program(f"{tmp_path / 'script.py'} {{x}}").digests(space)] == [str(tmp_path / "script.py")]
     with pytest.raises(ValueError, match="command must begin with a program that exists, got 'no-such-program {x}'"):
         Program("no-such-program {x}")
     with pytest.raises(ValueError, match="pattern must have a group"):
@@ -164,3 +166,8 @@ def test_braces_without_hyperparameter_are_refused(arguments: str, tmp_path: Pat
     with pytest.raises(ValueError, match="braces of command .*(must be one of x, kind, depth, trial|hold a name)"):
         tune(program(tmp_path, "print(1)", "{x} " + arguments), SPACE, budget=2, progress=False)
     tune(program(tmp_path, "print(int(sys.argv[2] == '{}'))", "{x} {{}}"), SPACE, budget=1, progress=False)
+
+
+def test_score_file_named_by_an_optional_hyperparameter_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"the score file must be one of x, kind, trial \(.* active\), got 'depth'"):
+        tune(program(tmp_path, "print(1)", file="{kind}{depth}.json"), SPACE, budget=2, progress=False)

@@ -122,6 +122,8 @@ def test_strangers_get_nothing(live: LivePage, folder: Path) -> None:
         assert [get(server, p)[0] for p in ("/", "/?token=x", f"/?{urlsplit(server.url).query}")] == [403, 403, 200]
     with pytest.raises(ValueError, match="folder must be that of a search, got"):
         LivePage(folder / "none")
+    with pytest.raises(ValueError, match="port must be from 0 to 65535, got 65536"):
+        LivePage(folder, 65536)
 
 
 @pytest.mark.browser
