@@ -136,13 +136,9 @@ def regular(path: Path, most: float = BYTES) -> Path:
 
 
 def parsed(path: Path, loads: Callable[[str], Any], what: str, read: Callable[[Path], bytes] = Path.read_bytes) -> Any:
-    """Return the parsed content of a text file.
+    """Return the parsed content of a text file; `loads` is a parser such as `json.loads`, `what` the required kind.
 
-    Args:
-        path: The file.
-        loads: Parser of its text, such as `json.loads`.
-        what: Required kind of file, for the message.
-        read: Function that reads the bytes of a path; `content_of` of `tables/files` also unpacks compressed files.
+    `read` gets the bytes of a path; `content_of` of `tables/files` also unpacks compressed files.
 
     Raises:
         ValueError: The path is a pipe or a device, the file is too large, or its text is not UTF-8 or not valid.

@@ -29,12 +29,7 @@ def escaped(text: str) -> str:
 
 
 class Screen:
-    """A text stream that escapes control characters in all text and forwards everything else.
-
-    Args:
-        stream: Standard output or standard error.
-        before: Function called before each text.
-    """
+    """A text stream that escapes control characters in all text, calls `before` ahead of it, and forwards all else."""
 
     def __init__(self, stream: Any, before: Callable[[], None] = lambda: None) -> None:
         self._stream, self._before = stream, before
@@ -102,8 +97,7 @@ def _traceback(*error: Any) -> None:
 def notes(note: Callable[[Warning], str | None]) -> Iterator[None]:
     """Delay warnings until something is printed, and drop them if an error comes first.
 
-    Args:
-        note: Function from a warning to its line; None if Python should show it at once.
+    `note` makes a line of a warning, or returns None if Python should show it at once.
     """
     held: list[str] = []
 

@@ -22,11 +22,8 @@ from hpo_envs.tables.checks import naming
 def write(path: Path | str, content: bytes | str) -> None:
     """Write a file atomically: a temporary file is written, flushed to the disk and renamed.
 
-    Anything other than a file (a terminal, a pipe, `/dev/null`) is written to directly. Links are followed.
-
-    Args:
-        path: The file; its folder must exist.
-        content: The whole content; text is encoded as UTF-8.
+    Anything other than a file (a terminal, a pipe, `/dev/null`) is written to directly. Links are followed. The folder
+    must exist; text is encoded as UTF-8.
 
     Raises:
         OSError: Writing to the disk fails; the old content is unchanged.
@@ -69,22 +66,20 @@ def inside(folder: Path | str, path: Path | str) -> Path:
 
 
 def write_csv(path: Path | str, records: Sequence[Mapping[str, Any]], columns: Sequence[str] | None = None) -> None:
-    """Write records as a CSV file, see `csv_of`.
-
-    Args:
-        path: The file; its folder must exist.
-        records: At least one, unless columns are given; missing values are empty.
-        columns: Default: those of the first record.
+    """Write records as a CSV file, see `csv_of`; the folder must exist.
 
     Raises:
         OSError: See `write`.
-        ValueError: A record has a column beyond these.
+        ValueError: A record has a column that is neither in `columns` nor, by default, in the first record.
     """
     write(path, csv_of(records, columns))
 
 
 def csv_of(records: Sequence[Mapping[str, Any]], columns: Sequence[str] | None = None) -> str:
-    """Records as CSV text; formulas of spreadsheets are prefixed with an apostrophe, carriage returns are escaped."""
+    """Return records as CSV text, with the first record's columns by default; missing values are empty.
+
+    Formulas of spreadsheets are prefixed with an apostrophe, and carriage returns are escaped.
+    """
     text = io.StringIO()
     writer = csv.DictWriter(text, list(columns or records[0]), lineterminator="\n")
     writer.writerow({name: _harmless(name) for name in writer.fieldnames})
@@ -112,7 +107,7 @@ def read_csv(path: Path | str) -> list[dict[str, str]]:
 
 
 def read_npz(path: Path | str, *names: str) -> dict[str, npt.NDArray[Any]]:
-    """The arrays of an `.npz` file, all or those with the given names; ValueError for pickled objects."""
+    """Return the arrays of an `.npz` file, all or those with the given names; ValueError for pickled objects."""
     with np.load(path, allow_pickle=False) as data:
         return {name: data[name] for name in names or data.files}
 

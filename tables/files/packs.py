@@ -73,11 +73,7 @@ def read(pack: str, group: str = "") -> dict[str, Array]:
 
 
 def scaled(values: npt.ArrayLike, digits: npt.ArrayLike = 0) -> Array:
-    """Integers k, in the smallest type, such that `k / 10**digits` equals the values exactly.
-
-    Args:
-        values: Finite numbers, any shape.
-        digits: Number of decimals, broadcast with the values.
+    """Return integers k, in the smallest type, such that `k / 10**digits` equals finite values exactly; both broadcast.
 
     Raises:
         ValueError: A value has more decimals, or its integer is 2**53 or larger.

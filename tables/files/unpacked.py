@@ -17,12 +17,9 @@ TOO_LARGE = "{} must be at most {} bytes{}, got {}"
 
 
 def content_of(path: Path, most: int | None = None, option: str = "") -> bytes:
-    """The whole content of a regular file, unpacked.
+    """Return the whole content of a regular file, unpacked: at most `most` bytes; `option` raises this limit.
 
-    Args:
-        path: The file.
-        most: Largest size in bytes, unpacked; default: `BYTES`, less for compressed files, see `SMALL`.
-        option: Option that raises the limit, for the message.
+    By default, the limit is `BYTES`, or less for a compressed file, see `limit_of`.
 
     Raises:
         ValueError: The path is a pipe or device, its content exceeds the limit, or it is a damaged archive or a zip
@@ -44,7 +41,7 @@ def content_of(path: Path, most: int | None = None, option: str = "") -> bytes:
 
 
 def limit_of(path: Path) -> int:
-    """Largest size in bytes of the unpacked content of a compressed file."""
+    """Return the default limit in bytes of the unpacked content of a compressed file, see `SMALL`."""
     return min(BYTES, max(SMALL, RATIO * path.stat().st_size))
 
 

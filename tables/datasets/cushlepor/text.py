@@ -22,16 +22,7 @@ BEST_PSQM = 6.0
 
 @dataclass(frozen=True)
 class Segment:
-    """One translated segment.
-
-    Attributes:
-        system: Name of the translation system.
-        document: Name of the document.
-        segment: Number in the test set.
-        hypothesis: The translation.
-        reference: The reference translation.
-        human: Human score in [0, 1], higher is better.
-    """
+    """A segment translated by a system (the hypothesis): its number in the test set, and its human score in [0, 1]."""
 
     system: str
     document: str
@@ -79,14 +70,11 @@ def parse(
 def parse_psqm(labels: bytes, spans: bytes, labels_file: str, spans_file: str) -> list[Segment]:
     """Read the pSQM labels of a test set: one line per rating, with the translation and a score of 0 to 6.
 
-    Args:
-        labels: system, doc, doc_id, seg_id, rater, source, target, score; raters of a segment are averaged.
-        spans: The file of error spans of the same test set, for the text of references without such labels.
-        labels_file: Name of the file of labels, for messages.
-        spans_file: Name of the file of spans, for messages.
+    The columns are system, doc, doc_id, seg_id, rater, source, target, score; `spans` has the error spans of the same
+    test set, for the text of references without labels. Names of files are for messages.
 
     Returns:
-        Segments as by `parse`, against the first reference; the human score is the mean score divided by 6.
+        Segments as by `parse`, against the first reference; the human score is the mean of the raters, divided by 6.
 
     Raises:
         ValueError: See `parse`.

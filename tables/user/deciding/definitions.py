@@ -125,17 +125,9 @@ def _without_holes(frame: Frame, name: str, column: Column) -> tuple[Column, str
 def hyperparameter(
     name: str, column: Column, first: Mask, log: bool | Literal["decay"] | None = None, unit: str = ""
 ) -> tuple[Hyperparameter, str, str]:
-    """Define a hyperparameter by a column's values.
+    """Define a hyperparameter by a column's values; range and scale by those on the (lines,) first lines of runs.
 
-    Args:
-        name: Name of the hyperparameter.
-        column: Values of the column.
-        first: (lines,) mask of the first line of each run; range and scale are decided on these.
-        log: Whether the scale is logarithmic, or `decay`; default: decided.
-        unit: Unit of the numbers.
-
-    Returns:
-        The definition, its description with the reason, and the option that settles its scale if it is uncertain.
+    Return the definition, its description with the reason, and the option that settles its scale, "" if it is certain.
 
     Raises:
         ValueError: `log` is True for numbers that are not positive (a grid may have 0), or `decay` for numbers

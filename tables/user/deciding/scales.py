@@ -37,16 +37,12 @@ class DecidedScale(NamedTuple):
 
 
 def scale_of(values: Floats, whole: bool) -> DecidedScale:
-    """Decide the scale of numbers.
+    """Decide the scale of (n,) finite numbers, which may repeat; `whole` ones, integers, are never decay rates.
 
     The steps of a grid are even on its scale. Random values have the larger likelihood under the uniform distribution
     between the smallest and the largest on their scale: with m the mean of log x, n log-uniform numbers in [a, b] have
     the log-likelihood -n (log log(b / a) + m), uniform ones -n log(b - a). A likelihood ratio of 100 is certain; so are
     the evener steps of few numbers within a factor of 10 if they vary less than their mean.
-
-    Args:
-        values: (n,) finite numbers, which may repeat.
-        whole: Whether they are integers; these are never decay rates.
     """
     grid = np.unique(values)
     positive = grid[grid > 0]

@@ -37,11 +37,7 @@ content_of = functools.partial(unpacked.content_of, option=OPTION)
 
 
 def of_path(path: Path, most: int | None = None) -> Frame:
-    """Read a file of runs, or a folder of them.
-
-    Args:
-        path: The file or folder.
-        most: Largest size in bytes, unpacked; default: see `content_of`.
+    """Read a file of runs, or a folder of them, of at most `most` bytes when unpacked; default: see `content_of`.
 
     Raises:
         ValueError: The file is not valid for its suffix, or too large; lines are named.
@@ -119,12 +115,15 @@ def _parquet_sizes(content: bytes) -> Iterator[int]:
 
 
 def _arrow_sizes(content: bytes) -> Iterator[int]:
-    """Lower bounds of the unpacked size of an Arrow file, which grow with each column of each batch."""
+    """Lower bounds of the unpacked size of an Arrow file: by its rows, then by what each column of each batch adds."""
+    from pyarrow import dataset
+
     if content[:6] != b"ARROW1":
         yield len(content)  # the first version of Feather is not compressed
         return
     with pa.ipc.open_file(pa.BufferReader(content)) as whole:
         columns = len(whole.schema)
+    yield 8 * columns * dataset.IpcFileFormat().make_fragment(pa.py_buffer(content)).count_rows()
     size = 0
     for k in range(columns):
         one = pa.ipc.IpcReadOptions(included_fields=[k], use_threads=False)

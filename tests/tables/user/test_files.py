@@ -173,3 +173,10 @@ def test_repeated_texts_and_long_lists_count_as_unpacked(suffix: str, column: st
     (parquet.write_table if suffix == ".parquet" else feather.write_feather)(table, path, compression="zstd")
     assert path.stat().st_size < 50_000
     rejects("must be at most 10000000 bytes unpacked", user.from_csv, path)
+
+
+def test_rows_of_arrow_file_are_counted_before_it_is_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table, path = pa.table({"lr": np.zeros(2_000_000)}), tmp_path / "a.feather"
+    feather.write_feather(table, path, compression="zstd", chunksize=len(table))
+    monkeypatch.setattr(files, "_size", None)
+    rejects("must be at most 10000000 bytes unpacked", user.from_csv, path)
