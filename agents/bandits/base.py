@@ -209,7 +209,7 @@ def budget_of(problem: Problem, least: int) -> int:
 
 
 def _shape(space: gym.Space[Any]) -> tuple[int, int]:
-    """Return the number of arms and the batch size of an action space."""
+    """Return the number of arms and the batch size of an action space; raise a ValueError if it has another form."""
     if isinstance(space, gym.spaces.Discrete) and int(space.start) == 0:
         arms, batch = int(space.n), 1
     elif isinstance(space, gym.spaces.MultiDiscrete) and space.nvec.ndim == 1 and len(set(space.nvec.tolist())) == 1:

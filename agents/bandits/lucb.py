@@ -1,4 +1,4 @@
-"""Lower and upper confidence bounds (LUCB): widths of the intervals, default confidence, stopping rule."""
+"""Lower and upper confidence bounds (LUCB): widths of the intervals, arms of a round, stopping rule."""
 
 from __future__ import annotations
 

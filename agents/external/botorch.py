@@ -55,7 +55,7 @@ class BoTorch(OnCandidates):
         seed: Seed of `self.rng`, and of torch's generator during `ask`.
         acquisition: `LogEI`, `qLogNEI` (one objective) or `qLogNEHVI` (several). The last two treat pending evaluations
             as pending points, the first ignores them.
-        initial: Random candidates at the start, at least 2.
+        initial: Number of random candidates at the start, at least 2.
 
     Raises:
         ModuleNotFoundError: BoTorch is not installed.

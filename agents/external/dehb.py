@@ -17,7 +17,7 @@ class DEHB(ExternalOptimizer):
     """Differential evolution with Hyperband's budgets (Awad et al. 2021), in the authors' implementation.
 
     Formula:
-        v = x_a + 0.5 (x_b - x_c) of the population one checkpoint below, crossed over with a member at rate 0.5
+        v = x_a + 0.5 (x_b - x_c) of the population one rung below, crossed over with a member at rate 0.5
         next = the untried row chosen for v by `look_up`, at the bracket's checkpoint
 
     Given:
@@ -40,11 +40,11 @@ class DEHB(ExternalOptimizer):
     Args:
         problem: (row, checkpoint) pairs.
         seed: See `ExternalOptimizer`.
-        eta: 1 / eta of the configurations are kept from each checkpoint to the next.
+        eta: A bracket keeps 1 / eta of the configurations from each rung, a fidelity, to the next.
 
     Raises:
         ModuleNotFoundError: DEHB is not installed.
-        ValueError: The problem has no checkpoints.
+        ValueError: The problem has no checkpoints, or is of another kind.
     """
 
     quiet = True  # DEHB uses deprecated names of ConfigSpace

@@ -1,4 +1,4 @@
-"""Optimisers of Nevergrad behind the ask/tell interface. Needs the extra `optimizers`."""
+"""Optimizers of Nevergrad behind the ask/tell interface. Needs the extra `optimizers`."""
 
 from __future__ import annotations
 

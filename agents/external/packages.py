@@ -73,7 +73,10 @@ class Generators:
 
     @contextlib.contextmanager
     def active(self) -> Iterator[None]:
-        """Return a context in which the global generators are this agent's; the outer state is restored on exit."""
+        """Return a context in which the global generators have this agent's states, and warnings are ignored if quiet.
+
+        On exit, the generators get their outer states back.
+        """
         outer = _states()
         _restore(self._states)
         with warnings.catch_warnings() if self._quiet else contextlib.nullcontext():

@@ -79,7 +79,7 @@ class SMAC(ExternalOptimizer):
         return not isinstance(problem.action_space, gym.spaces.Box)
 
     def _list(self, points: Floats) -> None:
-        """Replace SMAC's configurations by the candidates, and its random ones by random untried candidates."""
+        """Replace SMAC's configurations by the candidates, and its random ones by random untried ones, if any."""
         for row, point in enumerate(points):
             self._alike.setdefault(configuration(self._space, self.space, point), []).append(row)
         self._configs = [*self._alike]

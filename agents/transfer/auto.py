@@ -72,7 +72,7 @@ class Auto(Agent):
     """
 
     def __new__(cls, problem: Problem, seed: int, *, late: bool = False, **hyperparameters: Any) -> Any:
-        """Return the agent that `chosen` names."""
+        """Make and return the agent whose name `chosen` returns."""
         from hpo_envs.agents.registry import make
 
         return make(chosen(problem, late), problem, seed, **hyperparameters)

@@ -22,10 +22,10 @@ from hpo_envs.agents.search.base import CandidateAgent
 WEIGHTS = Path(__file__).with_name("data") / "learned.json"
 
 LARGEST = 5000
-"""Largest number of candidates in the model; if there are more, a random subset is modelled."""
+"""Largest number of candidates that `Learned` and `policy.Policy` observe; of more, a random subset."""
 
 LONGEST = 300
-"""Largest number of evaluations that the model uses, because its cost grows with their number."""
+"""Largest number of evaluations that they use, because the cost grows with their number."""
 
 
 W = TypeVar("W", bound=Any)

@@ -23,7 +23,7 @@ from hpo_envs.tables.checks import regular
 RECORD, FORMAT = "record", 3
 
 MOST_BYTES = 16 << 20
-"""Largest size of a file, and of its unpacked entries together."""
+"""Largest size of a file in bytes, and of its unpacked entries together."""
 
 SHIPPED = Path(__file__).with_name("data") / "policy.npz"
 """Weights and priors of the agent `learned-policy`."""

@@ -1,4 +1,4 @@
-"""The policy network in PyTorch, for training; same weights as `candidate_net` (extra `rl` or `live`)."""
+"""The policy network in PyTorch, for training, with the weights of `candidate_net` (extra `rl` or `live`)."""
 
 from hpo_envs.agents.base import whole
 from hpo_envs.agents.models import candidate_net

@@ -83,24 +83,20 @@ class Deployed(ObservingAgent):
 def _loaded(file: str) -> PolicyFunction:
     path = regular(Path(file))
     try:
-        return _read(path)
+        if path.suffix == ".onnx":
+            runtime = extra_module("onnxruntime", "interop", "ONNX policies")
+            options = runtime.SessionOptions()
+            options.intra_op_num_threads = 1
+            session = runtime.InferenceSession(path.read_bytes(), options, providers=["CPUExecutionProvider"])
+            names = [given.name for given in session.get_inputs()]
+            return lambda seen: session.run(None, {name: seen[name] for name in names})[0]
+        if path.suffix == ".pt":
+            torch = extra_module("torch", "rl", "TorchScript policies")
+            module = torch.jit.load(str(path), map_location="cpu").eval()
+            return lambda seen: module({k: torch.as_tensor(values) for k, values in seen.items()}).detach().numpy()
     except (ModuleNotFoundError, OSError, ValueError):
         raise
     except Exception as error:  # each runtime has its own
-        said = " ".join(str(error).split())[:200]
-        raise ValueError(f"policy must be a file of {path.suffix[1:]}, got {file!r}: {said}") from None
-
-
-def _read(path: Path) -> PolicyFunction:
-    if path.suffix == ".onnx":
-        runtime = extra_module("onnxruntime", "interop", "ONNX policies")
-        options = runtime.SessionOptions()
-        options.intra_op_num_threads = 1
-        session = runtime.InferenceSession(path.read_bytes(), options, providers=["CPUExecutionProvider"])
-        names = [given.name for given in session.get_inputs()]
-        return lambda seen: session.run(None, {name: seen[name] for name in names})[0]
-    if path.suffix == ".pt":
-        torch = extra_module("torch", "rl", "TorchScript policies")
-        module = torch.jit.load(str(path), map_location="cpu").eval()
-        return lambda seen: module({name: torch.as_tensor(values) for name, values in seen.items()}).detach().numpy()
-    raise ValueError(f"policy must be a callable or a file .pt or .onnx, got {str(path)!r}")
+        reason = " ".join(str(error).split())[:200]
+        raise ValueError(f"policy must be a file of {path.suffix[1:]}, got {file!r}: {reason}") from None
+    raise ValueError(f"policy must be a callable or a file .pt or .onnx, got {file!r}")

@@ -14,7 +14,7 @@ from hpo_envs.tables import VERSION
 from hpo_envs.tables.checks import extra_module
 
 EPISODES = 100
-"""Number of episodes of random search, whose mean return is the lower reference score."""
+"""Number of episodes of random search whose mean return is the lower reference score."""
 
 
 def to_minari(

@@ -111,7 +111,7 @@ class AnySampler(ExternalOptimizer):
         return np.array([axis.natural(u) for u in coordinates.tolist()], np.float64)
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Report the outcome to the sampler; the agent is done after `evaluations`."""
+        """Report the outcome to the sampler; set `done` after `evaluations` results."""
         super().tell(action, reward, info)
         self._left -= bool(info.get("finished", True))
         self.done = self.done or self._left <= 0

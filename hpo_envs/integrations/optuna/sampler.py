@@ -21,7 +21,7 @@ CONSTRAINTS = "constraints"
 """Key of a trial's constraints, as in Optuna's own samplers."""
 
 LISTED = 1000
-"""Largest number of steps of a range whose values are listed; with more, values are rounded."""
+"""Largest number of steps of a range at which its values are listed; with more, suggestions are rounded to steps."""
 
 
 class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defined]
@@ -87,7 +87,7 @@ class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defin
                 self._agent.rng = np.random.default_rng()
 
     def before_trial(self, study: Any, trial: Any) -> None:
-        """Raise a ValueError if the agent does not support the study's number of objectives, at most two."""
+        """Raise a ValueError if a study has more than two objectives, or a number that the agent does not support."""
         supports, count = agents.entry(self._name).supports, len(study.directions)
         if count > 2:
             raise ValueError(f"objectives must be at most 2 for AgentSampler, got {count}")
@@ -215,7 +215,7 @@ def _breaks(trial: Any) -> bool:
 
 
 def _hull(one: Any, other: Any) -> Any:
-    """Return the union of two ranges of equal scale and step; of other distributions, the second."""
+    """Return the union of two ranges of equal type, scale and step; for other distributions, the second one."""
     alike = type(one) is type(other) and hasattr(one, "low") and (one.log, one.step) == (other.log, other.step)
     if one == other or not alike:
         return other

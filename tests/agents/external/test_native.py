@@ -120,7 +120,7 @@ def of_syne_tune(agent: Any) -> dict[str, str]:
 
 
 NATIVE = {
-    "nevergrad": (of_nevergrad, ("Choice", "TransitionChoice", "ScalarInteger", "Scalar", "Log")),
+    "nevergrad": (of_nevergrad, ("Choice", "ScalarInteger", "ScalarInteger", "Scalar", "Log")),  # ten values or more
     "ax": (of_ax, ("Choice", "Ordered", "FLOAT", "FLOAT", "LogFLOAT")),  # integers of a wide range are reals
     "syne-cqr": (of_syne_tune, ("Categorical", "Ordinal", "Integer", "Float", "FloatLogUniform")),
 }
