@@ -88,9 +88,9 @@ class Agent(abc.ABC):
         Args:
             action: The action evaluated.
             reward: float, or (objectives,) float64; higher is better.
-            info: `cost` (in `problem.unit`), `metrics` (native units), `status`; on problems with constraints
-                `violations`, (c,), 0 or negative where a constraint holds; `finished`, False if the step evaluated
-                nothing (default: True).
+            info: `cost` (in `problem.unit`), `metrics` (native units), `status`; with `levels`, `best` reward of the
+                row so far and `reached` checkpoint; with constraints, `violations`, (c,), 0 or negative where one
+                holds; `finished`, False if the step evaluated nothing (default: True).
         """
 
     def pend(self, action: Any) -> None:  # noqa: B027

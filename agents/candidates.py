@@ -1,4 +1,4 @@
-"""Candidates of a finite problem: untried, pending and failed ones, repeats, random order; pools of large problems."""
+"""Candidates of a finite problem: untried and pending ones, repeats, random order; pools of large problems."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from hpo_envs.agents.problem import Problem, affordable
 
 
 class Candidates(Incumbent):
-    """Candidates of a finite problem, numbered from 0, and which of them were tried, are pending or failed.
+    """Candidates of a finite problem, numbered from 0, how often each was tried, and which are pending.
 
     Args:
         problem: Actions are rows (`Discrete`), values of a grid (`MultiDiscrete`, candidates in C order), or
@@ -63,10 +63,7 @@ class Candidates(Incumbent):
         if self._problem.features is not None:
             return self._problem.features
         if not self._grid:
-            raise ValueError(
-                "problem must have features or a MultiDiscrete grid for this agent, got "
-                f"{self._problem.action_space} without features"
-            )
+            raise ValueError(f"problem must have features or a MultiDiscrete grid for this agent, got {self._problem}")
         index = np.indices(self._shape).reshape(len(self._shape), -1).T
         return np.ascontiguousarray(index / np.maximum(np.array(self._shape) - 1.0, 1.0))
 
@@ -88,7 +85,7 @@ class Candidates(Incumbent):
     def gram_rows(self, kernel: str, length_scale: float) -> Callable[[int], Floats]:
         """Return a function that maps k to the (count,) kernel values of candidate k with all candidates.
 
-        If the base is large, each call computes them; else they are taken from the matrix of `base_gram`.
+        If there are more than `LARGEST_SHARED`, each call computes them; else the matrix of `base_gram` has them.
         """
         base = self.features if self._problem.base is None else self._problem.base
         if len(base) > kernels.LARGEST_SHARED:
@@ -177,7 +174,7 @@ TIE = 1e-9
 """Relative difference from the largest score up to which a score is tied with it: round-off."""
 
 AFFORDABLE = 20_000
-"""Largest number of candidates at which all are scored."""
+"""Largest number of candidates that are all scored."""
 
 INCUMBENTS = 5
 """Number of the best candidates whose neighbours are scored."""

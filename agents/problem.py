@@ -186,11 +186,11 @@ class Problem:
         """
         from hpo_envs.agents import wire
 
-        head = wire.HEAD.size
-        text, arrays = wire.lengths(data[:head])
-        if len(data) != head + text + arrays:
-            raise ValueError(f"data must have {head + text + arrays} bytes, got {len(data)}")
-        plain = wire.decode(data[head : head + text], data[head + text :])
+        head, rest = data[: wire.HEAD.size], data[wire.HEAD.size :]
+        text, arrays = wire.lengths(head)
+        if len(rest) != text + arrays:
+            raise ValueError(f"data must have {text + arrays} bytes after the head, got {len(rest)}")
+        plain = wire.decode(rest[:text], rest[text:])
         try:
             plain["action_space"] = wire.decode_space(plain["action_space"])
             plain["mutate"] = None if plain["mutate"] is None else wire.decode_function(plain["mutate"])
@@ -389,11 +389,9 @@ class Space:
         for j, axis in enumerate(self.axes):
             one, two = some[:, j], others[:, j]
             if axis.values:
-                at, scale = self._grids[j], (axis.values[-1] - axis.values[0]) or 1.0
-                one, two = (
-                    np.asarray(self.values(x, j) if axis.categorical else at[self.values(x, j)] / scale, np.float64)
-                    for x in (some, others)
-                )
+                scale = (axis.values[-1] - axis.values[0]) or 1.0
+                grid = np.arange(len(axis.values), dtype=float) if axis.categorical else self._grids[j] / scale
+                one, two = grid[self.values(some, j)], grid[self.values(others, j)]
             gap = np.abs(np.subtract.outer(one, two))
             gap = np.minimum(gap, 1.0) if axis.categorical else gap
             both = np.logical_and.outer(here[:, j], there[:, j])

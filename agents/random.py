@@ -56,7 +56,7 @@ class RandomSearch(Agent):
             self._space.seed(int(self.rng.integers(2**31)))
 
     def ask(self) -> Any:
-        """Return the next candidate in random order, a uniform sample, or a candidate's next action in the grammar."""
+        """Return the next candidate in random order, a uniform sample, or the next action of a grammar's candidate."""
         if self.problem.mutate is not None:
             return self._from_grammar()
         if isinstance(self._incumbent, Candidates):

@@ -290,7 +290,7 @@ EXTRAS = {
     **dict.fromkeys(("ax", "botorch", "nevergrad", "smac"), "optimizers"),
     **{"cmaes": "optuna", "statsmodels": "syne_tune", "torch": "live", "xgboost": "syne_tune"},
 }
-"""Extra that installs each package whose name differs from that of its extra."""
+"""Extra that installs a package, by the name of the package, where the two names differ."""
 
 
 def install(package: str) -> str:

@@ -23,7 +23,7 @@ _DTYPE = re.compile(r"[<>|=]([?biuf][1248]|U[1-9][0-9]{0,5})")
 
 
 def encode(message: Any) -> bytes:
-    """Encode dicts, lists, strings, numbers, bytes and arrays of numbers or strings as a message.
+    """Encode JSON data, which may contain bytes and arrays of numbers or strings, as a message.
 
     Raises:
         TypeError: The message contains an object of another type.
@@ -52,7 +52,7 @@ def encode(message: Any) -> bytes:
 
 
 def lengths(head: bytes, most: int | None = None) -> tuple[int, int]:
-    """Return two numbers of bytes that follow a head: those of JSON, and those of arrays and bytes objects.
+    """Return the number of bytes of JSON, and that of arrays and bytes objects, that follow a head.
 
     Args:
         head: `HEAD.size` bytes.
@@ -70,7 +70,7 @@ def lengths(head: bytes, most: int | None = None) -> tuple[int, int]:
 
 
 def decode(text: bytes, arrays: bytes) -> Any:
-    """Decode the JSON of a message and the bytes of its arrays, which are writable.
+    """Decode the JSON of a message and the bytes of its arrays; decoded arrays are writable.
 
     Raises:
         ValueError: The bytes are not a valid message.

@@ -14,7 +14,7 @@ from hpo_envs.agents.models.lbfgsb import minimise_each
 from hpo_envs.agents.models.pareto import front
 
 RANDOM, NEAR, BEST, STARTS = 400, 400, 5, 6
-"""Numbers of random points, of points near the best observations, of best observations, and of local searches."""
+"""Numbers of random points, of points near the best observations, of these best ones, and of local searches."""
 
 ROUNDS, MOVES, STEPS = 2, 48, 15
 """Numbers of rounds of random moves, of moves from each start in a round, and of L-BFGS-B iterations on real axes."""

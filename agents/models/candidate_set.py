@@ -5,7 +5,7 @@ Training computes these columns for thousands of episodes at once, an agent for 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,9 +26,7 @@ from hpo_envs.agents.models.gp.stacked import (
     standardised,
 )
 
-GROUPS = {
-    "hyperparameters": 64, "observed": 2, "posterior": 11, "prior": 2, "stacked": 3, "history": 4 + 64,
-}  # fmt: skip
+GROUPS = {"hyperparameters": 64, "observed": 2, "posterior": 11, "prior": 2, "stacked": 3, "history": 4 + 64}
 """Columns of each group of features, by name:
 
 - `hyperparameters`: the candidates' features, scaled from [0, 1] to [-1, 1], then zeros (cells have 61 features);
@@ -236,14 +234,12 @@ class CandidateSet:
         at, out, seen = self._each[:, None], self._shown.copy(), np.zeros(self._near.shape, np.float32)
         z = standardised(self.rewards) if self.rows.size else self.rewards
         seen[at, self.rows], out[at, self.rows, 0] = z, 1.0
-        shown: dict[str, Callable[[], Iterable[npt.NDArray[Any]]]] = {
-            "observed": lambda: (seen, self._near),
-            "posterior": lambda: self._posterior(z),
-            "stacked": lambda: self._stacked(left),
-        }
-        for name in self._features:
-            if name in shown:
-                self._show(out, name, shown[name]())
+        if "observed" in self._features:
+            self._show(out, "observed", (seen, self._near))
+        if "posterior" in self._features:
+            self._show(out, "posterior", self._posterior(z))
+        if "stacked" in self._features:
+            self._show(out, "stacked", self._stacked(left))
         context = np.clip(self._context(z, left), -BOUND, BOUND).astype(np.float32)
         found = {"candidates": out, "mask": self.free.astype(np.float32), "context": context}
         if "hyperparameters" in self._features:

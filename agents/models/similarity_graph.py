@@ -116,8 +116,8 @@ def nearest_neighbours(weights: Floats, k: int, tie_order: tuple[int, ...] | Non
 class Harmonic:
     """Label propagation (Zhang and Duh 2020, equation 7), updated by one labelled node at a time.
 
-    Each component is anchored at its first labelled node a: G_ij = M_ij - M_ia - M_aj + M_aa with M the graph's
-    `green` is then the inverse of the unlabelled Laplacian block. Labelling k subtracts g g' / G_kk, g = G[:, k].
+    Each component is anchored at its first labelled node a. With M the graph's `green`, the inverse of the unlabelled
+    Laplacian block is then G_ij = M_ij - M_ia - M_aj + M_aa. Labelling k subtracts g g' / G_kk from G, g = G[:, k].
     Only the rows v = g / sqrt(G_kk) are stored, so a label costs O(t n) and G is never formed; v at the labelled nodes
     is a row of the transposed Cholesky factor of the first G, by which predictions are computed. Nodes of a component
     without any label are predicted by the mean label.

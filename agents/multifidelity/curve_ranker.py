@@ -120,9 +120,9 @@ class CurveRanker(SuccessiveHalving):
         weights = argmin E[log(1 + exp(-(score_i - score_j)))] over pairs of runs of which i ends higher
         rung i: n_i rows, keep the n_{i+1} with the highest scores, as in SuccessiveHalving
 
-    Paper: the loss is of Martin Wistuba and Tejaswini Pedapati. Learning to Rank Learning Curves. ICML 2020; the use in
-    machine translation of Xuan Zhang and Kevin Duh. Best Practices of Successive Halving on Neural Machine Translation
-    and Large Language Models. AMTA 2024, whose LCRankNet-v2 also reads hyperparameters and embeddings of the tasks.
+    Paper: Martin Wistuba and Tejaswini Pedapati. Learning to Rank Learning Curves. ICML 2020 (the loss). Xuan Zhang and
+    Kevin Duh. Best Practices of Successive Halving on Neural Machine Translation and Large Language Models. AMTA 2024
+    (machine translation; its LCRankNet-v2 also reads hyperparameters and embeddings of the tasks).
 
     Complexity: O(n) a rung of n rows.
 

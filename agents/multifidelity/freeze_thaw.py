@@ -25,7 +25,7 @@ MEASURED = 300
 """Approximate number of candidates whose distances determine the median."""
 
 INITIAL = 3
-"""Number of random rows before the first model, unless a source gives the scale of rewards."""
+"""Number of random rows before the first model, unless curves of sources determine the scale of rewards."""
 
 LEAST = 1e-12
 """Smallest cost by which improvements are divided."""
@@ -70,10 +70,7 @@ class FreezeThaw(OnCandidates):
         super().__init__(problem, seed)
         self.candidates = rows = Candidates(problem)
         if not rows.pairs or problem.objectives != 1:
-            raise ValueError(
-                f"action_space must be (row, level) pairs with one objective, got {problem.action_space} with "
-                f"{problem.objectives}"
-            )
+            raise ValueError(f"action_space must be (row, level) pairs with one objective, got {problem}")
         if not ratio > 1:
             raise ValueError(f"ratio must be > 1, got {ratio!r}")
         self._rungs = spaced(rows.levels, ratio)

@@ -1,4 +1,4 @@
-"""Base class of agents that score candidates: initial designs, pending suggestions, ties; refusal of NaN rewards."""
+"""Base class of agents that score candidates: initial designs, pending suggestions, ties, checks of rewards."""
 
 import abc
 import itertools
@@ -32,10 +32,10 @@ class CandidateAgent(OnCandidates):
         problem: A finite problem with features. Actions may be rows, values of a grid, or (row, level) pairs, which are
             trained to the last level.
         initial: Number of candidates of the initial design (3 in section 4.3 of Zhang and Duh 2020).
-        design: Initial design: `random`, those of the agent `random` with the same seed, so that runs of several agents
-            are paired; `spread`, see `spread_row`; or `auto`: those nearest to the best of `problem.sources` in turn
-            (Feurer et al. 2015), if there are source tasks; else random ones, or `spread` while evaluations of parallel
-            workers are pending.
+        design: Initial design. `random`: the candidates that the agent `random` suggests with the same seed, so that
+            runs of several agents are paired; `spread`: see `spread_row`; `auto`: if there are source tasks, the
+            candidates nearest to the best of each in turn (Feurer et al. 2015), else random ones, or `spread` while
+            evaluations of parallel workers are pending.
 
     Attributes:
         candidates: The candidates, with suggestions and results.

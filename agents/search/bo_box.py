@@ -169,10 +169,8 @@ class BoxBayesianOptimisation(Agent):
         z = np.stack([half_linear(column, total == 0.0 if limited else None) for column in y.T])
         data = self._data(x, z)
         if len(x) <= ALWAYS or is_due(len(x), self._fitted_at, 0.1):
-            self._fits = [
-                BoxGP.estimate(space, *observed, fit)
-                for space, observed, fit in zip(self._spaces, data, self._fits, strict=True)
-            ]
+            each = zip(self._spaces, data, self._fits, strict=True)
+            self._fits = [BoxGP.estimate(space, *observed, fit) for space, observed, fit in each]
             self._fitted_at = len(x)
         models = self._models(x, data)
         if self._pending:

@@ -108,18 +108,12 @@ class GraphSearch(OnGraph, PosteriorSearch):
         noise: float = 1e-4, **common: Any,
     ) -> None:  # fmt: skip
         super().__init__(problem, seed, **common)
-        single = problem.objectives == 1
-        self._scales = (
-            positive("precision", (0.05 if single else 0.5) if precision is None else precision),
-            positive("sigma2", (50.0 if single else 3.0) if sigma2 is None else sigma2),
-        )
-        covariance, nodes = _covariance(self.graph, *self._scales), self.nodes
-        self._gp = FiniteGP(
-            lambda k: covariance[nodes[k], nodes],
-            np.diag(covariance)[nodes],
-            positive("noise", noise),
-            problem.objectives,
-        )
+        beta, variance = (0.05, 50.0) if problem.objectives == 1 else (0.5, 3.0)
+        precision = positive("precision", beta if precision is None else precision)
+        self._scales = precision, positive("sigma2", variance if sigma2 is None else sigma2)
+        covariance, nodes, noise = _covariance(self.graph, *self._scales), self.nodes, positive("noise", noise)
+        variances = np.diag(covariance)[nodes]
+        self._gp = FiniteGP(lambda k: covariance[nodes[k], nodes], variances, noise, problem.objectives)
 
     @property
     def _models(self) -> tuple[FiniteGP]:

@@ -187,10 +187,10 @@ class ForestSearch(TreeSearch):
 
     def score(self, splits: Splits, rows: Indices, y: Floats) -> Floats:
         """Return the (m,) expected improvements of all rows of `splits` over the best reward."""
-        samples = self.rng.multinomial(len(y), np.full(len(y), 1 / len(y)), self.trees)  # with replacement
-        predictions = splits.grow(
-            rows, np.tile(y, (self.trees, 1)), samples.astype(float), least=3, share=5 / 6, rng=self.rng
-        )
+        # Bootstrap samples, as numbers of draws with replacement.
+        samples = self.rng.multinomial(len(y), np.full(len(y), 1 / len(y)), self.trees).astype(float)
+        targets = np.tile(y, (self.trees, 1))
+        predictions = splits.grow(rows, targets, samples, least=3, share=5 / 6, rng=self.rng)
         mean, deviation = predictions.mean(axis=0), np.maximum(predictions.std(axis=0), 1e-9)
         return expected_improvement(mean, deviation, float(y.max()))
 

@@ -29,7 +29,7 @@ LONG = 10.0
 def length_scales(width: int) -> Floats:
     """Return the (sets, width) length-scales, the same at each call, for a number of features.
 
-    They are proportional to the root of the number of features that matter.
+    Those of k features that matter are in units of sqrt(k / 6); those of other features are `LONG`.
     """
     rng, unit = np.random.default_rng(width), np.sqrt(width / 6.0)
     equal = np.geomspace(0.4, 1.6, KINDS["equal"])[:, None] * np.full(width, unit)

@@ -60,7 +60,7 @@ class BoxGP:
         fit: Estimated kernel; see `estimate`.
 
     Attributes:
-        best: Largest posterior mean at an observed point.
+        best: Value that `log_ei` is an improvement over, at first the largest posterior mean at an observed point.
     """
 
     def __init__(self, space: KernelAxes, x: Floats, z: Floats, fit: KernelFit) -> None:
@@ -133,7 +133,7 @@ class BoxGP:
     def _gradient(
         self, x: Floats, predicted: tuple[Floats, Floats, Floats, Floats], by_mean: Floats, by_deviation: Floats
     ) -> Floats:
-        """Return the (n, r) gradients of a function of mean and deviation, given its (n,) derivatives by these."""
+        """Return (n, r) gradients along the real axes of a function of mean and deviation, given its derivatives."""
         _, deviation, slope, solved = predicted
         # d f / d k_i, then d k_i / d x_j = -slope_i (x_j - x_ij) / l_j^2.
         weight = (by_mean * self._weights[:, None] - by_deviation / deviation * solved) * slope
@@ -191,7 +191,7 @@ def cheapness(space: BoxAxes, x: Floats, logs: Floats) -> Slope:
 
 
 def summed(parts: Sequence[Slope]) -> Slope:
-    """Return the function whose values and gradients are the sums of those of at least one other."""
+    """Return the sum of one or more functions that return values and gradients."""
 
     def total(x: Floats) -> tuple[Floats, Floats]:
         values, gradients = zip(*(part(x) for part in parts), strict=True)

@@ -1,4 +1,4 @@
-"""Gaussian process of a source task's normal scores, whose predictions for candidates are cached; normal scores."""
+"""Gaussian processes of source tasks, cached, as are their predictions for candidates; normal scores of rewards."""
 
 import functools
 
