@@ -24,9 +24,6 @@ from hpo_envs.tables.checks import one_of
 LARGEST_GRAPH = 5000
 """Largest number of candidates of a graph: `similarity_graph.LARGEST`, repeated to spare the import of its module."""
 
-CONTAINERS = (list, dict, set, np.ndarray)
-"""Types of hyperparameters that are copied for each agent, as it may change them."""
-
 
 @dataclass(frozen=True)
 class Registration:
@@ -404,9 +401,9 @@ def make_each(
         hyperparameters: Arguments of each agent; lists, dicts, sets and arrays are copied.
         rows: (seeds, k) rows of the problem's base for each agent; None: the candidates of the problem.
     """
-    made = factory(agent) if isinstance(agent, str) else agent
+    made, mutable = factory(agent) if isinstance(agent, str) else agent, (list, dict, set, np.ndarray)
     for seed, own in zip(seeds, [None] * len(seeds) if rows is None else rows, strict=True):
-        copies = {k: copy.deepcopy(v) if isinstance(v, CONTAINERS) else v for k, v in hyperparameters.items()}
+        copies = {k: copy.deepcopy(v) if isinstance(v, mutable) else v for k, v in hyperparameters.items()}
         yield made(private(problem, seed, own), seed, **copies)
 
 

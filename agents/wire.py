@@ -29,14 +29,11 @@ def encode(message: Any) -> bytes:
         TypeError: The message contains an object of another type.
         ValueError: The message contains itself, or an integer of more than 4,300 digits.
     """
-    blobs: list[bytes] = []
-    size = 0
+    blobs = bytearray()
 
     def add(data: bytes) -> int:
-        nonlocal size
-        blobs.append(data)
-        size += len(data)
-        return size - len(data)
+        blobs.extend(data)
+        return len(blobs) - len(data)
 
     def other(value: Any) -> dict[str, Any]:
         if isinstance(value, bytes):
@@ -48,7 +45,7 @@ def encode(message: Any) -> bytes:
         raise TypeError(f"a message must be of JSON, bytes and arrays of numbers, got {type(value).__qualname__}")
 
     text = json.dumps(message, default=other).encode()
-    return b"".join([HEAD.pack(_MARK, len(text), size), text, *blobs])
+    return HEAD.pack(_MARK, len(text), len(blobs)) + text + blobs
 
 
 def lengths(head: bytes, most: int | None = None) -> tuple[int, int]:

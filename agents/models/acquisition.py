@@ -102,7 +102,6 @@ class KernelAxes(Protocol):
 
     def inputs(self, x: Floats) -> Floats:
         """Return the (n, c) inputs of a kernel at (n, d) points."""
-        ...
 
 
 class BoxAxes(KernelAxes, Protocol):
@@ -111,15 +110,12 @@ class BoxAxes(KernelAxes, Protocol):
     def __len__(self) -> int: ...
     def active(self, x: Floats) -> npt.NDArray[np.bool_]:
         """Return the (n, d) mask of the axes that are active at each of (n, d) points."""
-        ...
 
     def snap(self, x: Floats) -> Floats:
         """Return the (n, d) configurations nearest to points."""
-        ...
 
     def neighbours(self, x: Floats, rng: np.random.Generator, spread: Floats | float) -> Floats:
         """Return (n, d) random neighbours of points."""
-        ...
 
 
 def maximise(

@@ -87,7 +87,8 @@ class BayesianOptimisation(PosteriorSearch):
         self.refit = positive("refit", refit)
         self.fit = bool(fit)
         self._prior = KernelPrior(self.length_scale, positive("spread", spread))
-        self._fits: list[KernelFit | None] = [None] * problem.objectives
+        fixed = KernelFit(kernel, np.full(self.features.shape[1], self.length_scale), self.amplitude, self.noise)
+        self._fits: list[KernelFit | None] = [None if fit else fixed] * problem.objectives
         self._roots: dict[int, Floats] = {}
         self._fitted_at = 0
         self._scaled: tuple[int, tuple[Floats, Floats]] = -1, super()._units()
@@ -165,13 +166,9 @@ class BayesianOptimisation(PosteriorSearch):
 
     def _root(self, rows: Indices | None) -> Floats:
         """Return the Cholesky factor of the first objective's prior covariance of some candidates (None: of all)."""
-        x = self.features if rows is None else self.features[rows]
-        if self.fit:
-            fit = self._fits[0]
-            assert fit is not None
+        x, fit = self.features if rows is None else self.features[rows], self._fits[0]
+        if fit is not None and (self.fit or rows is not None):
             return root(fit.covariance(x, x))
-        if rows is not None:
-            return root(self.amplitude * kernels.gram(self.kernel, x, self.length_scale))
         if self.problem.index is None:
             return _fixed_root(self.kernel, x.tobytes(), x.shape, self.length_scale, self.amplitude)
         matrix, index = self.candidates.base_gram(self.kernel, self.length_scale)
@@ -215,11 +212,9 @@ class BayesianOptimisation(PosteriorSearch):
     def _condition(self) -> None:
         """Compute the posteriors under the current kernels."""
         rows, observed = np.array(self.rows, dtype=np.intp), np.array(self.rewards)
-        if self.fit:
-            self._gps = [self._gp_of(f, rows, observed[:, j : j + 1]) for j, f in enumerate(self._fits) if f]
-        else:
-            lengths = np.full(self.features.shape[1], self.length_scale)
-            self._gps = [self._gp_of(KernelFit(self.kernel, lengths, self.amplitude, self.noise), rows, observed)]
+        # A fixed kernel has one process for all objectives.
+        columns = np.split(observed, observed.shape[1], axis=1) if self.fit else [observed]
+        self._gps = [self._gp_of(fit, rows, values) for fit, values in zip(self._fits, columns, strict=False) if fit]
         self._roots.clear()
         self._fitted_at = len(rows)
 

@@ -194,7 +194,6 @@ class GraphInfluence(OnGraph):
         if problem.objectives != 1:
             raise ValueError(f"objectives must be 1 for expected influence, got {problem.objectives}")
         self.variant = one_of("variant", variant, VARIANTS)
-        self.over_all = variant != "released"
         self._harmonic = Harmonic(self.graph)
 
     @property
@@ -211,7 +210,7 @@ class GraphInfluence(OnGraph):
         observed = self._observed()
         labels = self._labels(observed)
         f = self._harmonic.predict(labels)
-        scores = self.influence(f, self._probability(f, observed), over_all=self.over_all)
+        scores = self.influence(f, self._probability(f, observed))
         return self.best_free(scores[self.nodes])
 
     def predict(self) -> Floats:
@@ -220,16 +219,15 @@ class GraphInfluence(OnGraph):
             return np.zeros((1, len(self.features)))
         return self._harmonic.predict(self._observed())[None, self.nodes]
 
-    def influence(self, f: Floats, p: Floats, *, over_all: bool = True) -> Floats:
-        """Return the (n,) expected influence of every node (equation 8).
+    def influence(self, f: Floats, p: Floats) -> Floats:
+        """Return the (n,) expected influence of every node (equation 8), summed over the nodes of the agent's variant.
 
         Args:
             f: (n,) propagated 0/1 labels.
             p: (n,) probabilities that a node's label is 1.
-            over_all: Whether to sum over all nodes; False: over the unlabelled ones other than the node itself.
         """
         leverage = self._harmonic.leverage()
-        if over_all:
+        if self.variant != "released":
             count, if_bad, if_good = len(f), f.sum() - f * leverage, f.sum() + (1.0 - f) * leverage
         else:
             unlabelled = np.ones(len(f), dtype=bool)

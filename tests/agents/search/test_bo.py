@@ -77,7 +77,7 @@ def test_a_draw_of_the_posterior_follows_matherons_rule(settings: dict[str, Any]
     agent._posterior()
     rng = np.random.default_rng(0)
     rng.bit_generator.state = agent.rng.bit_generator.state
-    drawn, fit = agent._draw(), agent._fits[0]
+    drawn, fit = agent._draw(), agent._fits[0] if agent.fit else None
     prior = (
         fit.covariance(problem.features, problem.features)
         if fit
