@@ -15,16 +15,14 @@ from hpo_envs.agents.problem import Problem
 class Agent(abc.ABC):
     """An optimizer with an ask/tell interface.
 
-    Each episode has its own agent, which has access to the problem and the observed outcomes and nothing else: no
-    table, no optimum, no held-out metric.
+    Each episode has its own agent, which knows only the problem and the observed outcomes, and never the table.
 
     Args:
         problem: All that is known before the first evaluation.
         seed: Seed of the agent's own generator, `self.rng`. The same seed gives the same suggestions in any process.
 
     Attributes:
-        done: Whether the agent has ended its run, because it is confident or its plan is complete; most agents never
-            end a run.
+        done: Whether the agent has ended its run, because it is confident or its plan is complete; most never do.
         parallel: Whether `ask` may be called again before the last action's outcome is reported. Such agents accept
             outcomes in any order. Agents for which this depends on the problem set it in the constructor.
         random_first: Number of initial actions drawn at random, as random search draws them. With a budget of at most
@@ -34,10 +32,8 @@ class Agent(abc.ABC):
             whose `held_out` has one of them are marked `seen` in all results.
         constrained: Whether the agent models constraints, from `info["violations"]`; for any other agent an
             infeasible evaluation has the status of a failed one.
-        supports: Kinds of problems that an unregistered agent supports, named as in `hpo-envs list --agents` (`rows`,
-            `grid`, `arms`, ...); empty: all.
-        observes: Whether the agent is a policy, which acts on observations of the environment: `observe` is called
-            before each `ask`.
+        supports: Kinds of problems that an unregistered agent supports, see `Registration.supports`; empty: all.
+        observes: Whether the agent is a policy on observations of the environment: `observe` precedes each `ask`.
     """
 
     done: bool = False
@@ -176,8 +172,7 @@ class Planned(Agent):
         """Send the outcome to the plan, which yields the next action; set `done` if it returns instead.
 
         Raises:
-            ValueError: The step evaluated nothing, as with several simulated workers; a plan needs each outcome in
-                turn.
+            ValueError: The step evaluated nothing, as with simulated workers; a plan needs each outcome in turn.
         """
         if not info.get("finished", True):
             raise ValueError(

@@ -38,16 +38,13 @@ class Problem:
         reward_bounds: (objectives, 2) float64, lowest and highest reward by the metrics' definition (never from the
             table), infinite where a metric has no bound; None: unknown.
         base: (table rows, d) features that several problems share, such as those of a whole table: `features` is
-            `base[index]`, and results that depend on features alone are computed once for the base. Default:
-            `features`.
+            `base[index]`, and what depends on features alone is computed once for the base. Default: `features`.
         index: (rows,) row of `base` of each candidate; None = all, in order.
         sources: Source tasks: observations of other tables.
         held_out: Languages of the problem's tables, or task groups, see `tables.catalogue.held_out`. Weights trained on
             one of them have seen this problem and are used only if the user asks for them.
-        axes: The hyperparameter of each coordinate of a box, a grid or `points`; empty: unknown. Mappings of the fields
-            of `Axis` are accepted, too.
-        points: (table rows, d) float64 in [0, 1], coordinates of each row of `base` on the axes; None if actions are
-            not rows or have no hyperparameters.
+        axes: The hyperparameter of each coordinate of a box, a grid or `points`, also as a mapping; empty: unknown.
+        points: (table rows, d) float64 in [0, 1], coordinates of each row of `base` on the axes; None: unknown.
 
     Raises:
         ValueError: `features` differs from `base[index]`.
@@ -164,8 +161,7 @@ class Problem:
         """Encode the problem as a message of `wire`, without pickled objects; `from_bytes` reads it in any process.
 
         Raises:
-            ValueError: The space is not `Discrete`, `MultiDiscrete` or `Box`, or the grammar is not a function of a
-                module.
+            ValueError: The space is not in `wire.SPACES`, or the grammar is not a function of a module.
             TypeError: An axis has a choice that is neither a number nor a string.
         """
         from hpo_envs.agents import wire
@@ -381,8 +377,7 @@ class Space:
         Categories differ by 0 or 1, ordered values by the difference of their coordinates, divided by the largest
         difference on the axis. An axis adds 1 if it is active at only one of the two points, 0 if at neither.
 
-        Paper: John Gower. A General Coefficient of Similarity and Some of Its Properties. Biometrics 27(4):857-871,
-        1971.
+        Paper: John Gower. A General Coefficient of Similarity and Some of Its Properties. Biometrics 27(4), 1971.
         """
         here, there = self.active(some), self.active(others)
         total = np.zeros((len(some), len(others)))

@@ -35,13 +35,11 @@ class Registration:
         kwargs: Hyperparameters that this name fixes; callers may override them.
         supports: Kinds of problems that the agent can work on: `rows` (Discrete candidates), `features` (needs
             candidate features), `levels` ((row, level) pairs), `grid` (MultiDiscrete values), `box` (continuous),
-            `arms` (stochastic repeats), `cells` (built node by node), `objectives` (more than one reward; on a box
-            `box-objectives`).
+            `arms` (stochastic repeats), `cells` (built node by node), `objectives` and `box-objectives` (several).
         needs: Modules of the optional packages that it needs, the one of its extra first; see `install`.
         alias_of: The readable name of which this one is an alias, if any.
         open: Whether the name stands for many agents, which differ by hyperparameter or by problem.
-        slow: Kinds of problems, named as in the function `slow`, on which a run takes more than a second of CPU time,
-            so that studies plan fewer runs.
+        slow: Kinds of problems, see the function `slow`, on which a run takes more than a second of CPU time.
         most: Largest number of candidates that it accepts; infinite: any number.
         objectives: Largest number of objectives, if it supports several.
         unseen: For an agent with trained weights, `module:function` that returns, for a problem and hyperparameters,
@@ -372,8 +370,7 @@ def slow(name: str, problem: Problem) -> bool:
     """Return whether a run of an agent takes over a second of CPU time, as measured on the suite's ids.
 
     Its entry names the problems: `anywhere`, on a `box`, with a `large` number of candidates, with several `objectives`
-    and many evaluations, with `sources`; on cells every agent is slow, because evaluations are. `docs/studies.md` has
-    the seconds.
+    and many evaluations, with `sources`; on cells every agent is slow, because evaluations are.
 
     Raises:
         ValueError: The agent is unknown.

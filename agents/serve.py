@@ -1,7 +1,6 @@
 """Server process of isolated agents, which cannot open tables: `python -m hpo_envs.agents.serve`.
 
-It reads messages (`hpo_envs.agents.wire`) from standard input and replies on standard output. Output of agents goes to
-standard error.
+It reads messages (`hpo_envs.agents.wire`) from standard input and replies on standard output.
 """
 
 import contextlib

@@ -30,8 +30,7 @@ GROUPS = {"hyperparameters": 64, "observed": 2, "posterior": 11, "prior": 2, "st
 """Columns of each group of features, by name:
 
 - `hyperparameters`: the candidates' features, scaled from [0, 1] to [-1, 1], then zeros (cells have 61 features);
-- `observed`: the standardised reward of evaluated candidates (0: not evaluated), and the correlation with the nearest
-  evaluated one;
+- `observed`: the standardised reward (0: not evaluated), and the correlation with the nearest evaluated candidate;
 - `posterior`: how typical a candidate is; the means minus the incumbent, the deviations and the log expected
   improvements of Gaussian processes of the episode with length-scales of three kinds, averaged as in `gp.averaged`; and
   the log expected improvement over all kinds;

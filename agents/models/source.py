@@ -15,14 +15,12 @@ class Source:
 
     Attributes:
         name: Name of the table.
-        features: (t, d) float64. A feature shared with the problem is on the problem's scale: a value outside the
-            problem's range is outside [0, 1].
+        features: (t, d) float64. Features shared with the problem are on its scale, and [0, 1] is the problem's range.
         rewards: (t, objectives) float64, higher is better, in the table's units.
         costs: (t,) float64 cost of each evaluation; if the table has curves, of a full training.
         feature_names: Names of the columns of `features`; empty: the problem's columns.
         levels: (L,) resource of each checkpoint if the table has learning curves; else None.
-        curves: (t, L, objectives) rewards at each checkpoint, NaN past a run's end; `rewards` has the last ones. None
-            without learning curves.
+        curves: (t, L, objectives) rewards at the checkpoints, NaN past a run's end; None without learning curves.
         curve_costs: (t, L) cost of training up to each checkpoint; None without learning curves.
 
     Raises:

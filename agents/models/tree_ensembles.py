@@ -41,8 +41,7 @@ class Splits:
     Attributes:
         feature: (k,) int, feature of each split.
         rank: (k,) int, rank of each split's threshold among those of its feature.
-        code: (rows, d) int, number of a feature's thresholds below each row's value: a row is left of a split if
-            `code <= rank`.
+        code: (rows, d) int, number of thresholds below each value: a row is left of a split if `code <= rank`.
     """
 
     def __init__(self, x: Floats, most: int = 32) -> None:

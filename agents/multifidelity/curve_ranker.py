@@ -112,8 +112,7 @@ class CurveRanker(SuccessiveHalving):
     On the way to each rung a run is observed `STEPS` times, which is free if the budget is in units of training. At the
     end of a rung the network scores the runs by the last `POINTS` values of their curves, relative to the other runs of
     the rung; the runs with the best scores survive, instead of those with the best last values. The network was trained
-    on the NMTLC tables to rank runs by the best value of their whole curve; by default weights trained on none of the
-    problem's languages are used.
+    on the NMTLC tables to rank runs by the best value of their whole curve, by default not on the problem's languages.
 
     Formula:
         score = last + v' leaky(U [max-pooled convolutions of the curve, last, best, log share] + b)

@@ -145,8 +145,7 @@ class FreezeThaw(OnCandidates):
     def _begin(self) -> None:
         """Create the model; without curves of sources, only once `INITIAL` rows determine the scale of the rewards.
 
-        Then it is created again whenever the number of rows with rewards has doubled, as the first ones may all have
-        failed to learn.
+        Then it is created again at each doubling of the rows with rewards, as the first may all have failed to learn.
         """
         features = self.candidates.features
         base = self.problem.base if self.problem.base is not None else features

@@ -56,8 +56,7 @@ class BoxBayesianOptimisation(Agent):
     Args:
         problem: A bounded `Box` problem with one or two objectives; `problem.axes` describes its coordinates.
         initial: Number of suggestions before the first model, at least 2; default: hyperparameters + 1, at most 10.
-        per_cost: Divide the improvement by the predicted cost (Snoek et al. 2012), `seconds` in `tune` with
-            `budget_unit="cost"`.
+        per_cost: Divide the improvement by the predicted cost (Snoek et al. 2012), in `problem.unit`.
 
     Raises:
         ValueError: The space is of another kind, there are more than two objectives, or a setting is not valid.
@@ -278,8 +277,7 @@ class BoxSpace(Space):
         Args:
             x: (n, d) snapped points.
             rng: Draws the axes that change (on average a quarter of all, or two if that is more) and the changes.
-            spread: Standard deviation of a change along an ordered axis, a number or (n, 1); a change is at least one
-                value.
+            spread: Standard deviation of a change along an ordered axis, (n, 1) or a number.
         """
         n, d = x.shape
         active = self.active(x)

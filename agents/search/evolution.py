@@ -17,8 +17,7 @@ from hpo_envs.agents.problem import Problem
 from hpo_envs.tables.checks import one_of
 
 SCALES = (0.5, 1.0, 2.0, 4.0, 8.0)
-"""Standard deviations of a mutation, tried in turn until the nearest row is not the parent, as in the code released
-with Klyuchnikov et al. (2020)."""
+"""Standard deviations of mutations, tried until the nearest row is not the parent (code of Klyuchnikov et al. 2020)."""
 
 POPULATION = 20
 """Largest population by default (Klyuchnikov et al. 2020, section 5)."""

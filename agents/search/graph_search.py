@@ -27,16 +27,14 @@ VARIANTS = ("fitted", "literal", "released")
 class OnGraph(CandidateAgent):
     """Base class of optimizers on the similarity graph of their candidates.
 
-    If the candidates are rows of a base that several problems share, the problems share the graph of the base; rows
-    that are not candidates stay unlabelled. If `tie_order` is given or the base is too large, the graph is that of the
-    candidates alone.
+    Problems with a common base share the graph of the base, in which rows that are not candidates stay unlabelled. If
+    `tie_order` is given or the base is too large, the graph is that of the candidates alone.
 
     Args:
         problem: A finite problem with features.
         kernel: Kernel of the edge weights, `matern52` or `rbf` (equation 4).
         length_scale: Sigma of equation 4, the same for all features.
-        neighbours: Number of nearest neighbours that a node is joined with; `auto`: a seventh of the nodes (footnote
-            12); None: all.
+        neighbours: Number of nearest neighbours joined with a node; `auto`: 1/7 of the nodes (footnote 12); None: all.
         tie_order: All candidates in the order in which equally near ones become neighbours; None: the order of the
             rows. On a grid this matters: published graphs depend on the shuffled order of upstream's rows.
         **common: See `CandidateAgent`.
@@ -73,8 +71,7 @@ class GraphSearch(OnGraph, PosteriorSearch):
     The prior covariance of all candidates is K = (2 beta (Laplacian + I / sigma^2))^-1; the posterior of the
     unlabelled nodes is then the harmonic solution, smoothed by 1/sigma^2, with a variance, and EI or EHVI apply. The
     paper gives no values; the defaults, `precision` 0.05 and `sigma2` 50 for one objective, 0.5 and 3 for two, were
-    fitted to its Tables 3 and 4; on tables of other data they are no better than 1 and 1 throughout (part `unseen` of
-    `reproduce nmthpo`).
+    fitted to its Tables 3 and 4; on tables of other data they are no better than 1 and 1 (`reproduce nmthpo`).
 
     Formula:
         w_ij = k(x_i, x_j) if i is among the nearest neighbours of j, or j among those of i; else 0
@@ -163,8 +160,7 @@ class GraphInfluence(OnGraph):
     Paper: Xuan Zhang and Kevin Duh. Reproducible and Efficient Benchmarks for Hyperparameter Optimization of Neural
     Machine Translation Systems. Transactions of the ACL 8:393-408, 2020, section 5.2, equations 4, 7 and 8.
 
-    Complexity: O(t n) a suggestion, t observations and n candidates, after one O(n^3) inversion that all agents on
-    the same candidates share.
+    Complexity: O(t n) a suggestion after one O(n^3) inversion that all agents on the same candidates share.
 
     Example:
         from hpo_envs import run

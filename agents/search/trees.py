@@ -21,8 +21,7 @@ RATE = 0.3
 class TreeSearch(OnCandidates):
     """Base class of optimizers that score rows by their features with tree ensembles, after random initial rows.
 
-    A row is repeated only once all were tried. If there are more than 20,000 rows, about 2,000 are scored, redrawn at
-    each fit (see `CandidatePool`).
+    No row is repeated before all were tried. Of more than 20,000 rows, some 2,000 are scored (see `CandidatePool`).
 
     Args:
         problem: Rows with features, or (row, checkpoint) pairs.

@@ -29,9 +29,8 @@ def half_linear(y: Floats, feasible: Bools | None = None) -> Floats:
         y: (t,) observations.
         feasible: (t,) mask of the observations at which all constraints hold. The middle is their median if that is
             below the median of all observations, since infeasible ones are often better; a difference d below the
-            middle becomes -log(1 + d). (Evaluations gather at the border of a constraint, where ranks would separate
-            nearly equal observations.) None: there are no constraints, and observations below the median become
-            normal scores.
+            middle becomes -log(1 + d), as ranks would separate nearly equal observations at the border of a constraint.
+            None: there are no constraints, and observations below the median become normal scores.
     """
     middle = np.median(y)
     if feasible is not None and feasible.any():

@@ -102,8 +102,7 @@ def alike(
     """Return (source, its columns, matching columns of the candidates) of each source with curves near the candidates.
 
     The similarity of a source is the kernel's value at its closest configuration, averaged over the candidates, times
-    the fraction of the candidates' columns that it has; sources with at least half of the largest similarity, and at
-    least `NEAR`, are used.
+    the fraction of the candidates' columns that it has; it must be at least half of the largest one, and `NEAR`.
     """
     known = [(s, *both) for s in sources if s.curves is not None and (both := s.shared(names))[0]]
     nearest = [_kernel(features[:, theirs], s.features[:, mine], length).max(axis=1) for s, mine, theirs in known]

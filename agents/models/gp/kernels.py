@@ -23,8 +23,7 @@ LENGTH_BOUNDS = (0.05, 30.0)
 """Bounds of length-scales; features lie in [0, 1]."""
 
 NOISES = (1e-5, 1.0)
-"""Bounds of the noise variance relative to the amplitude. The lower one keeps the observed covariance far enough from
-singular that no jitter is needed."""
+"""Bounds of the noise variance relative to the amplitude; above the lower one, no covariance needs jitter."""
 
 STEPS = 25
 """Largest number of iterations of L-BFGS-B in one estimate, which starts where the last one ended."""

@@ -115,8 +115,7 @@ class StackedGP:
 
     plus noise, with m and d_j of `Tables.expected` and M_g the Matern 5/2 correlations with one of `LENGTHS` sets of
     length-scales. Standardised observations are u / q plus a constant: each set's most probable scale q, under the
-    prior q^(2 strength) exp(-strength q^2), has a closed form. Sets are weighted by marginal likelihood and by prior
-    weights.
+    prior q^(2 strength) exp(-strength q^2), has a closed form. Sets are weighted by likelihood and prior weights.
 
     With L the Cholesky factor of the observed covariance plus noise, `_v` holds the rows of L^-1 K(observed, all) and
     `_inverse` L^-1; an observation appends a row to both. Observed values are used only in `predict`, since they are
