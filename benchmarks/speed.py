@@ -25,6 +25,7 @@ import numpy as np
 
 from hpo_envs.benchmarks import runs, tasks
 from hpo_envs.tables import screen
+from hpo_envs.tables.checks import one_of
 from hpo_envs.wrappers import for_training
 
 STEPS = 400
@@ -235,6 +236,8 @@ def report(names: list[str]) -> dict[str, dict[str, float]]:
 
     A name stands for all parts that begin with it, such as `batched` for `batched 64`.
     """
+    for name in names:
+        one_of("PART", name, dict.fromkeys(p.partition(" ")[0] for p in PARTS))
     result = {}
     for part in (p for p in PARTS if not names or p.partition(" ")[0] in names):
         measure, unit = PARTS[part]

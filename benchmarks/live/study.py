@@ -23,6 +23,7 @@ from tqdm.auto import tqdm
 from hpo_envs.benchmarks.live.optimisers import make
 from hpo_envs.benchmarks.live.problems import PROBLEMS, Config, LiveProblem
 from hpo_envs.tables import screen
+from hpo_envs.tables.checks import one_of
 from hpo_envs.tables.files import atomic
 from hpo_envs.tables.user.space import Points, space_of
 
@@ -219,7 +220,7 @@ def command(
     parser.add_argument("--against", default=names[0])
     parser.add_argument("--by-problem", action="store_true")
     given = parser.parse_args()
-    chosen = groups.get(given.problems) or given.problems.split(",")
+    chosen = groups.get(given.problems) or [one_of("--problems", p, by_name) for p in given.problems.split(",")]
     workers = (given.workers,) if parallel else ()
     if given.what == "run":
         methods, budget = given.optimisers.split(","), given.budget or budgets[0]

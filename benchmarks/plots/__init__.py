@@ -73,7 +73,7 @@ STYLE = {
 
 
 def axes_of(axes: Any = None, style: Mapping[str, Any] = STYLE) -> Any:
-    """Return the given axes, or new ones, which a notebook shows, with the style's `rcParams`; needs matplotlib."""
+    """Return the given axes, or else new ones of a new figure, which a notebook shows, with `style` as `rcParams`."""
     if axes is not None:
         return axes
     pyplot = extra_module("matplotlib.pyplot", "plots", "plots")

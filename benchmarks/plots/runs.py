@@ -48,7 +48,7 @@ def incumbent(frame: Any, axes: Any = None) -> Any:
 def ecdf(frame: Any, axes: Any = None, targets: npt.ArrayLike = TARGETS) -> Any:
     """Plot the fraction of (run, target) pairs that are met over the budget, one line per agent; higher is better.
 
-    The x axis is a fraction of the longest run on each environment; `targets` are (t,) regrets.
+    The x axis is the budget as a fraction of the most expensive run on each environment; `targets` are (t,) regrets.
 
     Raises:
         ValueError: The regret of a run is unknown.
@@ -90,7 +90,7 @@ def ranking(track: Mapping[str, Any], axes: Any = None) -> Any:
 
 
 def pareto(frame: Any, axes: Any = None) -> Any:
-    """Plot the rewards of two objectives against each other, with the Pareto front of each agent's runs.
+    """Plot the rewards of two objectives against each other, with the Pareto front of all runs of each agent.
 
     Raises:
         ValueError: The frame does not have two objectives, or has several environments.

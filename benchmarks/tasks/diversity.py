@@ -154,7 +154,7 @@ def lines(found: Sequence[SharedSpace]) -> list[str]:
 
 
 def draw(found: Sequence[SharedSpace], path: Path) -> list[Path]:
-    """Draw correlations (top) and importance (bottom), a column per space of three or more tables; return files."""
+    """Draw correlations (top) and importance (bottom), a column per space of three or more tables; return the files."""
     from hpo_envs.benchmarks.plots import panels, save
 
     found = [s for s in found if len(s.tables) > 2]
@@ -175,7 +175,7 @@ def draw(found: Sequence[SharedSpace], path: Path) -> list[Path]:
 
 @screen.on()
 def main(words: Sequence[str] | None = None) -> int:
-    """Print the spaces and the number of similar pairs of tables; with `--out`, draw the spaces."""
+    """Print the spaces and the number of similar pairs of tables; with `--out`, draw the spaces; return 0."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, help="folder of the picture")
     args = parser.parse_args(words)

@@ -1,4 +1,4 @@
-"""Pools of tasks: the validation scores of measured tables."""
+"""Pools of tasks: the validation scores of the tables that ship, or of custom ones."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def pools(
 
 
 def in_half(table: Table, half: int) -> npt.NDArray[np.bool_]:
-    """Return (rows,) bool: which configurations are in a half of their space, by a hash equal in all tables."""
+    """Return the (rows,) mask of configurations in a half of their space, by a hash of their values."""
     key = draws.mix_many(np.array([_HALVES], np.uint64), np.zeros(len(table)))
     values = table.configs if table.space else table.features
     for column in np.asarray(values, np.float64).T + 0.0:  # no negative zero
@@ -86,7 +86,7 @@ def in_half(table: Table, half: int) -> npt.NDArray[np.bool_]:
 
 
 def shipped() -> list[str]:
-    """Return the names of the tables of measured configurations that ship, one for each set of measurements."""
+    """Return the names of the tables of recorded configurations that ship, one for each set of results."""
     names = [n for n in store.names() if n in catalogue.settings() and not store.files(n)]
     return [n for n in names if store.of_configurations(n) and not n.endswith("-grid")]
 
@@ -103,7 +103,7 @@ def groups() -> dict[str, set[str]]:
 
 
 def scores(table: Table, metric: str) -> Floats:
-    """Return the (rows, repeats) final rewards; runs without a result have the reward of the metric's worst value."""
+    """Return the (rows, repeats) final rewards; failed runs have the reward of the metric's worst value."""
     m, ends = table.metrics[table.metric(metric)], table.ends(metric)
     return np.asarray(m.sign * np.where(np.isnan(ends) | np.isin(table.status, LOST), m.worst, ends))
 

@@ -35,7 +35,7 @@ _COMBINED, _UNITS, _ROWS = 16, 28, 32
 
 @dataclass(frozen=True)
 class Draws:
-    """Distribution of tasks."""
+    """Distribution of sampled tasks."""
 
     fractions: tuple[float, float] = (0.5, 0.8)  # lowest and highest fraction of a pool's configurations in a task
     sub_space: float = 0.25  # probability that a task is restricted to an interval of one feature
@@ -55,10 +55,10 @@ class DrawnTasks(NamedTuple):
 
 
 class Stock:
-    """Pools as padded arrays, so that the tasks of many episodes are drawn at once.
+    """Pools as padded arrays, from which the tasks of many episodes are drawn at once.
 
-    Task groups have equal probabilities, and so have the pools of a group. A space of prior functions has at least
-    `least` configurations.
+    Task groups have equal probabilities, and so have the pools of a group. Without pools, all tasks are prior
+    functions, whose spaces have at least `least` configurations.
     """
 
     def __init__(self, pools: Sequence[TaskPool], how: Draws, least: int) -> None:
@@ -87,7 +87,11 @@ class Stock:
         self.until = np.cumsum([1.0 / (len(groups) * groups[pool.group]) for pool in pools])
 
     def draw(self, keys: draws.Keys, size: int, least: int) -> DrawnTasks:
-        """Draw the tasks of E keys; if a hundred draws give no task with different rewards, a ValueError is raised."""
+        """Draw the tasks of E keys, with at most `size` and, of tables, at least `least` candidates.
+
+        Raises:
+            ValueError: A hundred draws for an episode gave no task whose best reward exceeds the median.
+        """
         found = self._once(keys, size, least)
         flat = np.flatnonzero(np.isnan(found.rewards[:, 0]))
         for attempt in range(1, 100):
@@ -232,7 +236,10 @@ class SampledTasks(VectorEnv[Any, Any, Any]):
         self._best: Floats = np.zeros(num_envs)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        """Draw the tasks: episode i has the stream of seed + i // copies; without a seed, the streams continue."""
+        """Draw the tasks: episode i has the stream of seed + i // copies; without a seed, the streams continue.
+
+        The first reset without a seed draws one.
+        """
         super().reset(seed=seed)
         if seed is not None or not self._episode:
             first = int(self.np_random.integers(2**40)) if seed is None else seed

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from hpo_envs import benchmarks
-from hpo_envs.benchmarks import references
+from hpo_envs.benchmarks import references, speed
 from hpo_envs.benchmarks.analysis import scales
 from hpo_envs.benchmarks.comparison.comparison import Comparison
 from hpo_envs.tables import store
-from tests.helpers import raises
+from tests.helpers import raises, rejects
 
 MODULES = 91
 """Largest number of modules of this project that a comparison loads, besides records of families and data sets."""
@@ -74,6 +74,10 @@ def test_references_are_of_tables_that_are_at_hand_and_named_as_runs_name_them(
     cell = store.load("nasbenchnlp/wikitext2")
     (reference,) = (r for r in found["references"] if "cell" in r["name"])
     assert reference["best"] == -np.nanmin(cell.values[:, :, -1, 0])
+
+
+def test_unknown_part_of_speed_is_named() -> None:
+    rejects("PART must be one of scalar, batched, .* did you mean 'scalar'", speed.report, ["scaler"])
 
 
 def test_cells_are_searched_through_environment() -> None:

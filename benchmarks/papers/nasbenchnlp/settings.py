@@ -26,7 +26,7 @@ GRAPH = "graph2vec_"
 
 @dataclass(frozen=True)
 class Method:
-    """One curve of figure 10, under its name there."""
+    """A method of figure 10, under its name there."""
 
     name: str
     agent: str  # registered name

@@ -84,7 +84,7 @@ def scores(
 
 
 def table_of(pair: str) -> Table:
-    """Load a pair's table with its rows in grid order, see `natural`, in which all results were computed."""
+    """Load a pair's table with its rows in grid order (see `natural`), as for all results."""
     return natural(store.load(f"nmthpo/{pair}"))
 
 

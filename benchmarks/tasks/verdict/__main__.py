@@ -40,7 +40,10 @@ DIGITS = 6
 
 
 def summary(frame: pd.DataFrame) -> dict[str, Any]:
-    """Return everything that the verdict states, as JSON values, from the committed table of runs."""
+    """Return everything that the verdict states, as JSON values, from the committed tables of runs.
+
+    `frame` is the table of the verdict; that of the other tracks is read from its file.
+    """
     found = inference.ways(frame, LONGEST)
     default, *_ = found.values()
     budgets = {}
@@ -226,7 +229,7 @@ def publish() -> dict[str, Any]:
 
 
 def state(found: Mapping[str, Any], root: Path) -> None:
-    """Write the picture, the blocks of README and report, and the verdict of the leaderboard."""
+    """Write the picture, the blocks of README and report below `root`, and the verdict of the leaderboard."""
     parts = {"sentence": [sentence(found)], **tables(found)}
     for page in (root / "README.md", root / "docs" / "report.md"):
         atomic.write(page, filled(page.read_text("utf-8"), parts))

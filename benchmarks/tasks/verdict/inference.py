@@ -59,13 +59,15 @@ def scores(frame: pd.DataFrame, column: str) -> TaskScores:
 
 
 def pairs(found: TaskScores, judged: Mapping[str, Any], base: str | None = None) -> list[dict[str, Any]]:
-    """Return a record per pair: difference and interval across task groups, p of t (Holm's, too) and Wilcoxon, power.
+    """Return a record per pair: difference and interval across task groups, p-values, verdict, power.
 
-    `needed` is the number of groups that would make the difference significant with a power of 80 %, if its mean and
-    deviation stay as they are (None: over `MOST`), `detectable` the difference that the given groups find with that
-    power; both at the level that Bonferroni's correction gives a pair. `from_seeds` is the share of the variance of the
-    mean difference that is due to the seeds, which more of them would reduce. `judged` is `found.judged`; with `base`
-    only pairs with this agent, as the second one, are tested, and Holm's procedure corrects for these.
+    `p` is of the t test, `p_holm` with Holm's correction, `wilcoxon` of Wilcoxon's test. `better_on` is the number of
+    groups on which the first agent is better. `needed` is the number of groups that would make the difference
+    significant with a power of 80 %, if its mean and deviation stay as they are (None: over `MOST`), `detectable` the
+    difference that the given groups find with that power; both at the level that Bonferroni's correction gives a pair.
+    `from_seeds` is the share of the variance of the mean difference that is due to the seeds, which more of them would
+    reduce. `judged` is `found.judged`; with `base` only pairs with this agent, as the second one, are tested, and
+    Holm's procedure corrects for these.
     """
     from scipy import stats
 
@@ -93,7 +95,10 @@ def pairs(found: TaskScores, judged: Mapping[str, Any], base: str | None = None)
 
 
 def detectable(deviation: float, groups: Any, level: float) -> Floats:
-    """Return the least mean difference that a two-sided paired t test over groups at `level` detects; power 80 %."""
+    """Return the least mean difference that a paired t test detects with a power of 80 %, by number of groups.
+
+    The test is two-sided at `level`; `deviation` is the standard deviation over groups.
+    """
     from scipy.special import stdtrit
 
     df = np.asarray(groups) - 1.0

@@ -96,7 +96,7 @@ def regression(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def effects(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the change of the lead per standard deviation of each regressor, with its 95 % interval and p-value."""
+    """Return a record per regressor: change of the lead per standard deviation (`sd`), 95 % interval, p-value."""
     from scipy.special import stdtr, stdtrit
 
     fit = regression(rows)
@@ -120,7 +120,7 @@ def expected_lead(facts: Mapping[str, float], budget: float) -> tuple[float, flo
 
 
 def described(table: Table, metric: str) -> dict[str, float] | None:
-    """Return the properties of a table, from the committed rows or else by `of_table`; None if that fails."""
+    """Return the properties of a table, from the committed rows or else by `of_table`; None if it raises."""
     for row in known():
         if row["sha256"] == table.provenance.sha256 and row["table"] == table.name:
             return {name: float(row[name]) for name in MEANING}
@@ -131,7 +131,7 @@ def described(table: Table, metric: str) -> dict[str, float] | None:
 
 
 def lines(facts: Mapping[str, float], budget: float = BUDGETS[-1]) -> list[str]:
-    """Return the properties of a table as lines of text, and the lead of `bo` that they suggest."""
+    """Return the properties of a table as lines of text, the last with the lead of `bo` that they suggest."""
     mean, low, high = expected_lead(facts, budget)
     advice = "a model pays" if low > 0 else "random search is as good" if high < 0 else "no clear advice"
     said = f"lead of bo over random search, {budget:g} evaluations: {mean:.2f} [{low:.2f}, {high:.2f}], {advice}"

@@ -80,6 +80,9 @@ def test_runs_are_kept_and_not_repeated(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", "x table --seeds 0-2 --budget 5 --against random --workers 1".split())
     study.main()
     assert "budget 5" in capsys.readouterr().out
+    monkeypatch.setattr(sys, "argv", "x run --problems brainin".split())
+    with pytest.raises(ValueError, match="--problems must be one of branin, .*did you mean 'branin'"):
+        study.main()
     regrets = study.regrets(study.load(path), 5, range(3))
     assert regrets.final.between(0.0, 1.0).all()
     table = study.table(regrets, "random")
