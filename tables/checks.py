@@ -98,7 +98,7 @@ def one_of(name: str, value: Any, known: Collection[str], more: str = "", listed
 
 
 def extra_module(name: str, extra: str, what: str) -> Any:
-    """Import and return a module of a package that an extra installs; `what` needs it, a plural noun for the message.
+    """Import and return a module of a package that an extra installs; the message says what (a plural noun) needs it.
 
     Raises:
         ModuleNotFoundError: The package is not installed (the message says how to install it), or importing the module

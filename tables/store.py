@@ -54,7 +54,7 @@ def files(name: str) -> tuple[str, ...]:
 
 
 def missing(name: str) -> list[Path]:
-    """Return the files to fetch before a table can be loaded, unread; ValueError if the name is unknown."""
+    """Return the files that a table needs and that do not exist, whatever others hold; ValueError for unknown names."""
     root = data_folder()
     return [root / f for f in files(name) if not (root / f).is_file()]
 
@@ -72,7 +72,7 @@ def synthetic(name: str) -> bool:
 
 
 def of_configurations(name: str) -> bool:
-    """Return whether rows of a table are actions, not segments or cells of a grid; ValueError if it is unknown."""
+    """Return whether the rows of a table are actions, not segments or cells of a grid; ValueError for unknown names."""
     return _is_users(name) or name not in getattr(_builder_of(name), "UNHASHED", ())
 
 

@@ -34,7 +34,7 @@ LOST = (FAILED, DIVERGED)
 
 
 def numbers(values: Any) -> npt.NDArray[np.float64]:
-    """Convert numbers to float64; return a NaN of shape () for masked, complex, Boolean, time, text, ragged ones."""
+    """Convert numbers to a float64 array, and all else (masked, complex, Booleans, times, texts, ragged) to one NaN."""
     try:
         array = np.asarray(values)
         others = array.dtype.kind == "O" and any(isinstance(v, (str, bytes, bool, np.bool_)) for v in array.flat)
@@ -482,7 +482,7 @@ def _unique(keys: tuple[str, ...]) -> bool:
 
 
 def _digest(t: Table) -> str:
-    """Return the SHA-256 of all fields except `source_index`, of `provenance` only the kind; the same in any NumPy."""
+    """Return the SHA-256 of the fields except `source_index`, and of `provenance` only the kind, under any NumPy."""
     head: Mapping[str, Any] = {
         "name": t.name, "kind": t.provenance.kind, "keys": [],
         "space": [{k: v for k, v in vars(h).items() if v or k != "complement"} for h in t.space],

@@ -109,7 +109,7 @@ def _one(rows: int) -> Floats:
 def unroll(
     cell: Cell, weights: LinearWeights, x: Sequence[Vector], states: list[Vector], cap: float = np.inf
 ) -> tuple[list[Vector], list[Vector]]:
-    """Run a time step for each input in `x`, see `forward`; return the final hidden states and the step's outputs."""
+    """Run a time step for each input in `x`, see `forward`; return the final hidden states and each step's output."""
     outputs = []
     for inputs in x:
         states = _step(cell, weights, [inputs, *states], cap)

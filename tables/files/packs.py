@@ -31,7 +31,7 @@ _RAW = [{"id": lzma.FILTER_LZMA1, "preset": 9 | lzma.PRESET_EXTREME}]
 
 
 def to_bytes(arrays: Mapping[str, Array]) -> bytes:
-    """Return the content of a pack of arrays (numbers or fixed-width strings) by member name; equal if these are."""
+    """Return the content of a pack of arrays (numbers, fixed-width strings) by name; equal arrays give equal bytes."""
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_LZMA) as archive:
         for name in sorted(arrays):
@@ -73,7 +73,9 @@ def read(pack: str, group: str = "") -> dict[str, Array]:
 
 
 def scaled(values: npt.ArrayLike, digits: npt.ArrayLike = 0) -> Array:
-    """Return integers k, in the smallest type, such that `k / 10**digits` equals finite values exactly; both broadcast.
+    """Return integers k, in the smallest type, such that `k / 10**digits` equals the finite values exactly.
+
+    Values and digits are broadcast.
 
     Raises:
         ValueError: A value has more decimals, or its integer is 2**53 or larger.

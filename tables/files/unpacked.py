@@ -17,9 +17,10 @@ TOO_LARGE = "{} must be at most {} bytes{}, got {}"
 
 
 def content_of(path: Path, most: int | None = None, option: str = "") -> bytes:
-    """Return the whole content of a regular file, unpacked: at most `most` bytes; `option` raises this limit.
+    """Return the whole content of a regular file, unpacked: at most `most` bytes.
 
-    By default, the limit is `BYTES`, or less for a compressed file, see `limit_of`.
+    By default, the limit is `BYTES`, or less for a compressed file, see `limit_of`. The error names `option`, which
+    raises it.
 
     Raises:
         ValueError: The path is a pipe or device, its content exceeds the limit, or it is a damaged archive or a zip

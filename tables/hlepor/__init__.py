@@ -5,7 +5,7 @@
     hlepor.score(hypotheses, references, "cushlepor-lm-en-de", variant="released")   # (segments,) scores
 
 An evaluation has two stages. `collect` reads each segment once and returns lengths, matches and position differences
-(`Statistics`); `segment_scores` then scores a whole corpus for one or many parameter vectors with a few NumPy
+(`Statistics`); `segment_scores` then scores a whole corpus under one setting, and `Basis` under many, with a few NumPy
 operations. Han et al. 2021, section 2; Han et al. 2013 for the alignment.
 """
 

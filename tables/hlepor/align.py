@@ -1,4 +1,4 @@
-"""Statistics of a segment for hLEPOR: lengths, matches, and position differences per context width n."""
+"""Statistics of segments for hLEPOR: lengths, matches, and position differences per context width n."""
 
 import functools
 import itertools

@@ -135,7 +135,7 @@ def meaning(text: str) -> int | None:
 
 
 def absent(cells: Cells) -> Mask:
-    """(lines,) mask of empty cells."""
+    """(lines,) mask of cells without a value, see `missing`."""
     return each(cells, missing, True) if is_text(cells) else cells.isna().to_numpy()
 
 

@@ -168,7 +168,7 @@ class Frame:
         return ending[0] if len(ending) == 1 else one_of("column", word, names)
 
     def one(self, pattern: str) -> str | None:
-        """Return the first column with a value whose name matches a pattern; None if none does or it is empty."""
+        """Return the first column that has a value and whose name matches a pattern; None for "" or without a match."""
         some = (n for n, c in self.cells.items() if re.fullmatch(pattern, n) and not absent(c).all())
         return next(some, None) if pattern else None
 
@@ -223,7 +223,8 @@ def of_frame(frame: Any, source: str, digest: str = "", lines: Sequence[Any] | N
 def _unrolled(frame: pd.DataFrame) -> pd.DataFrame:
     """Split curves (lists of more than `SPREAD` numbers) into a line per checkpoint with its `run` and `step`.
 
-    The frame is unchanged if it has no curves, if they differ in length within a run, or if it has such columns.
+    The frame is unchanged if it has no curves or already has such columns, or if the curves of a run differ in length
+    or hold other values than numbers.
     """
     lists = [n for n in frame if isinstance(frame[n].iloc[0], list) and len(frame[n].iloc[0]) > SPREAD]
     sizes = [frame[n].map(lambda v: len(v) if isinstance(v, list) else 0) for n in lists]

@@ -1,8 +1,8 @@
 """Han et al. 2021: translations with human MQM scores, as the statistics that hLEPOR depends on.
 
-One row per translated segment; rows have no hyperparameters, their keys are system, document and segment. Its metrics
-are the human score and the sufficient statistics of hLEPOR (`hpo_envs.tables.hlepor`), so that any parameter vector can
-be scored without the text. The environments of `hpo_envs.families.cushlepor.page` do that.
+One row per translated segment, whose system, document, number and split are its "hyperparameters". The metrics are the
+human score and the sufficient statistics of hLEPOR (`hpo_envs.tables.hlepor`), so that any parameter vector can be
+scored without the text. The environments of `hpo_envs.families.cushlepor.page` do that.
 
 Upstream (google/wmt-mqm-human-evaluation) has two files per test set: error spans with the text, and averaged segment
 scores; for newstest2020 also pSQM labels, scores of 0 to 6 by professional translators, on which the paper tuned. Some

@@ -70,7 +70,7 @@ class SimulatedTraining:
 
 
 def inputs(cell: Cell) -> Floats:
-    """(d,) inputs of the model for a cell: the probe; counts of operations, hidden states, nodes; linear inputs / 3."""
+    """(d,) inputs of the model for a cell: the probe; counts of operations, states, nodes; inputs of linears / 3."""
     features, cell = probe(cell), canonical(cell)
     counts = np.bincount([op for op, _ in cell.nodes], minlength=len(OPERATIONS))
     reads = sum(len(sources) for op, sources in cell.nodes if op == 0)

@@ -17,7 +17,7 @@ GRIDS: dict[str, tuple[str, float]] = {
         for billions in (2.0, 4.0, 8.0, 20.0)
     },
 }
-"""Name in ids, with rounded billions -> model and billions of tokens; `1in8` visits one of eight experts per token."""
+"""Name in ids, with rounded billions -> model and billions of tokens; tokens of `1in8` visit one of eight experts."""
 
 TABLES = tuple(f"steplaw/{name}" for name in GRIDS)
 """Names of the tables."""

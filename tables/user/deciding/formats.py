@@ -50,7 +50,7 @@ class Spelling(NamedTuple):
 
 
 def legible(found: Decisions) -> Decisions:
-    """Leave out repeated headers, convert numbers to Python's format or ask if ambiguous, and fill empty cells."""
+    """Leave out repeated headers, convert numbers to Python's format or ask if they are ambiguous, and fill cells."""
     frame, stated, said = found.frame, found.stated, []
     if all(is_text(cells) for _, cells in frame.cells.items()):
         again = np.logical_and.reduce([(cells == name).to_numpy() for name, cells in frame.cells.items()])

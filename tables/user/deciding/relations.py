@@ -27,8 +27,8 @@ def functions(
 ) -> dict[str, tuple[str, bool]]:
     """Columns that others determine, that name the configurations, or that rank runs as the score does.
 
-    A column is a function of others if lines equal in these are equal in it, and this is no coincidence: at most 5 % of
-    the permutations of its values are constant in the same groups of lines.
+    A column is a function of others if lines equal in these are equal in it, and the chance of a coincidence is below
+    5 %: few of the permutations of its values are constant in the same groups of lines.
 
     Args:
         frame: (lines,) columns of float64, codes for choices, in the order of the file; NaN is a value like others.
@@ -37,9 +37,9 @@ def functions(
         counts: Measured whole numbers, of which other counts may be products.
 
     Returns:
-        Column -> the columns that determine it, in words, and whether it is computed: by a formula, or with less than
-            10^-6 such permutations as numbers of `DIGITS` digits or the same choices under other names. If several
-            determine each other, only the later one.
+        Column -> the columns that determine it, in words, and whether it is computed: by a formula; or, at a chance
+            below 10^-6, as numbers of `DIGITS` digits or the same choices under other names. Of several columns that
+            determine each other, only the later ones are in it.
     """
     names = [n for n in frame if n not in counts and frame[n].nunique() > 1]
     if len(names) < 2 or len(scores) < 4:
@@ -114,7 +114,7 @@ def _codes(values: pd.Series) -> Index:
 
 
 def _grid(frame: pd.DataFrame, columns: list[str]) -> tuple[list[str], int]:
-    """Return columns that form a grid, each with at least 80 % of its combinations with those before, and its cells."""
+    """Return the columns of a grid, each in 80 % of the combinations with those before, and the number of its cells."""
     grid: list[str] = []
     cells = 1
     for c in columns:

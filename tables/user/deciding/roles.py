@@ -164,7 +164,7 @@ def _measured(found: Decisions, column: str) -> tuple[str, str]:
 
 
 def _doubts(found: Decisions, columns: Sequence[str], run: str | None) -> Why:
-    """Decide, from the last line of each run, on columns that seem measured or depend on others or on the score."""
+    """Decide, by the last line of a run, on columns that seem measured or that the score or other columns determine."""
     frame, score, fixed = found.frame, found.scores[:, 0], found.stated.categorical
     lines = frame.cells.assign(**{"": np.arange(len(frame))}).drop_duplicates(run, keep="last") if run else frame.cells
     lines = lines.iloc[:: len(lines) // relations.LINES + 1]

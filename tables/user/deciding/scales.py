@@ -41,8 +41,8 @@ def scale_of(values: Floats, whole: bool) -> DecidedScale:
 
     The steps of a grid are even on its scale. Random values have the larger likelihood under the uniform distribution
     between the smallest and the largest on their scale: with m the mean of log x, n log-uniform numbers in [a, b] have
-    the log-likelihood -n (log log(b / a) + m), uniform ones -n log(b - a). A likelihood ratio of 100 is certain; so are
-    the evener steps of few numbers within a factor of 10 if they vary less than their mean.
+    the log-likelihood -n (log log(b / a) + m), uniform ones -n log(b - a). A likelihood ratio of 100 is certain, and so
+    are the evener steps of few numbers within a factor of 10 if they vary less than their mean.
     """
     grid = np.unique(values)
     positive = grid[grid > 0]

@@ -69,7 +69,7 @@ def is_storage(content: bytes) -> bool:
 
 
 def of_storage(path: Path, content: bytes) -> Frame:
-    """The frame of the only study in an Optuna storage, read from a copy: Optuna would write, and names may be URLs.
+    """Return the frame of the only study in an Optuna storage, read from a copy because Optuna would write to it.
 
     Raises:
         ValueError: There is not exactly one study, it has no complete trial, or the file is damaged or has views.

@@ -68,7 +68,7 @@ def split(examples: Iterable[tuple[Any, Any]], validation: int, test: int) -> di
 
 
 def of_lines(folder: str, files: Mapping[str, str], encoding: str = "utf-8") -> Callable[[bytes], dict[str, Examples]]:
-    """Return a reader of an archive with a file of texts for each class, one per line, which splits them by a hash."""
+    """Return a reader that splits the texts of an archive by a hash: the lines of one file for each class."""
 
     def read(archive: bytes) -> dict[str, Examples]:
         texts = members(archive, folder, encoding)
