@@ -49,8 +49,8 @@ class Distribution(NamedTuple):
         ids: Pattern of the ids, `{}` standing for the label of a task.
         held_out: Label of each task -> what is held out with it (`catalogue.held_out`): a language, by the family's own
             code, or a task group.
-        validation: Languages or task groups of the validation part of version 1.
-        test: Languages or task groups of the test part of version 1.
+        validation: Languages or task groups of the validation part in version 1 of the split.
+        test: Languages or task groups of the test part in version 1 of the split.
         argument: Argument that names the tasks if one id draws among them, else empty.
     """
 

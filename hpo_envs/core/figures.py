@@ -21,9 +21,6 @@ SHARES = {
 WIDE = ((0.11, 0.43), (0.71, 0.27))
 """Left edge and width of both halves, in fractions of the picture; fixed, so that they do not move within a video."""
 
-GAP = 0.06
-"""Least distance between the labels of two lines, as a share of the axis."""
-
 
 def pixels(record: Any) -> npt.NDArray[np.uint8]:
     """Return a (480, 640, 3) uint8 picture of the episode so far; ModuleNotFoundError without matplotlib."""
@@ -64,7 +61,7 @@ def paint(record: Any, figure: Any) -> None:
 
 
 def _best_known(env: Any) -> float | None:
-    """Return the best known first objective in native units, given by the user or from the episode's rows, or None.
+    """Return the best known value of the first objective, in native units, from the user or the rows; None if unknown.
 
     With repeats it is the value of the best single run, which no evaluation exceeds; for arms it is the best mean
     of the table.
@@ -180,7 +177,7 @@ def _label(axes: Any, labels: list[tuple[float, str, str]]) -> None:
     low, high = axes.get_ylim()
     at = -np.inf
     for y, text, colour in sorted(labels):
-        at = max((y - low) / (high - low), at + GAP)
+        at = max((y - low) / (high - low), at + 0.06)
         axes.text(1.03, at, text, color=colour, fontsize=8, va="center", transform=axes.transAxes)
 
 
@@ -327,4 +324,6 @@ def _best(record: Any) -> dict[str, Any]:
 
 
 def _short(value: Any) -> str:
-    return str(value) if isinstance(value, (str, bool, list)) else f"{value:.3g}" if value < 1e3 else f"{value:.0f}"
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
+        return str(value)
+    return f"{value:.3g}" if value < 1e3 else f"{value:.0f}"

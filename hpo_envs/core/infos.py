@@ -30,7 +30,7 @@ class MaskedInfo(Info):
 
     @classmethod
     def of(cls, info: Info, make: Callable[[], npt.NDArray[Any]], reported: npt.NDArray[np.bool_]) -> MaskedInfo:
-        """Return the info with a mask that `make` computes, (n, k), bool or int8, when it is first read.
+        """Return the info with an (n, k) mask, which `make` returns as a fresh bool or int8 array on the first read.
 
         `reported` (n,): whether each environment reports the mask; the rows of the others become zeros.
         """

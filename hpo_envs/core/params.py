@@ -15,7 +15,7 @@ from gymnasium.spaces import Box, Discrete
 from hpo_envs.core.subsample import WHOLE, View
 from hpo_envs.tables import Floats as Floats
 from hpo_envs.tables import Ints as Ints
-from hpo_envs.tables import frames
+from hpo_envs.tables import draws, frames
 from hpo_envs.tables.checks import nearest, one_of, shown
 from hpo_envs.tables.table import Hyperparameter, Metric, Table
 from hpo_envs.tables.user.space import POSITION, Points, axes_of
@@ -23,7 +23,6 @@ from hpo_envs.tables.user.space import POSITION, Points, axes_of
 ActionKind = Literal["rows", "grid", "fidelity", "arms", "box", "graph"]
 Objectives = str | tuple[str, ...]
 _INT, _UINT = np.dtype(np.int64), np.dtype(np.uint64)
-TableIndex = int | npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -159,7 +158,7 @@ class Params:
         """Return the action that sets natural values on the table with index `table`; ValueError if there is none."""
         raise ValueError(f"action_of: actions in {self.action_space} do not set hyperparameters")
 
-    def truth(self, table: TableIndex, actions: npt.NDArray[Any]) -> Floats | None:
+    def truth(self, table: int | Ints, actions: npt.NDArray[Any]) -> Floats | None:
         """Return the mean reward of actions over all repeats, (k,) or (k, m); None if unknown.
 
         Args:
@@ -168,9 +167,7 @@ class Params:
         """
         return None
 
-    def repeats_of(
-        self, keys: npt.NDArray[np.uint64], table: TableIndex, actions: npt.NDArray[Any]
-    ) -> dict[str, npt.NDArray[np.int64]]:
+    def repeats_of(self, keys: npt.NDArray[np.uint64], table: int | Ints, actions: npt.NDArray[Any]) -> dict[str, Ints]:
         """Return (k,) table indices `row`, `level` and `repeat` of evaluations; empty if no recorded run is read.
 
         Args:
@@ -226,8 +223,8 @@ def alike(spaces: Sequence[tuple[Hyperparameter, ...]]) -> tuple[dict[str, Any],
     return tuple(shared)
 
 
-def occurrences(values: npt.NDArray[np.int64], keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
-    """Return the (k,) number of earlier occurrences of each value with the same key."""
+def ordinals(values: Ints, keys: draws.Keys) -> Ints:
+    """Return the (k,) ordinal, from 0, of each value among equal values with an equal key."""
     order = np.lexsort((values, keys))
     same = (values[order][1:] == values[order][:-1]) & (keys[order][1:] == keys[order][:-1])
     starts = np.maximum.accumulate(np.where(np.append(False, same), 0, np.arange(len(values))))
@@ -491,7 +488,7 @@ def check_bool(name: str, value: Any) -> bool:
 
 
 def check_names(argument: str, names: Any) -> tuple[str, ...]:
-    """Return a name, or a tuple or list of names, as a tuple; ValueError, which names the argument, for others."""
+    """Return a name, or a tuple or list of names, as a tuple; ValueError for anything else, which names `argument`."""
     chosen = (names,) if isinstance(names, str) else names
     if not isinstance(chosen, (tuple, list)) or not all(isinstance(name, str) for name in chosen):
         raise ValueError(f"{argument} must be a name or a tuple of names, got {shown(names)}")

@@ -123,7 +123,7 @@ class ClearedFlags:
             self.snapshot()()
 
     def restart(self, episodes: npt.NDArray[np.intp]) -> None:
-        """Set all flags of the episodes with these indices, which restart."""
+        """Set all flags of the episodes with these indices."""
         n, _ = self._shape
         if len(episodes) == n:
             self._bits, self._log, self._since = None, [], None

@@ -23,16 +23,6 @@ STAGES: dict[str, tuple[str, dict[str, Any]]] = {
 """Kinds of problems in `Registration.supports`, each with an id that represents it and arguments of a short episode."""
 
 
-BEYOND = 3
-"""Evaluations after the random ones, for agents whose `Registration.slow` has `anywhere`."""
-
-UNTOLD = 5
-"""Random evaluations that an agent is assumed to begin with if their number is unknown."""
-
-TRAININGS = 20
-"""Complete trainings within the budget of the stage `levels`."""
-
-
 @dataclass(frozen=True)
 class _Subject:
     agent: str | Callable[..., Agent]
@@ -57,9 +47,9 @@ class _Subject:
         if not isinstance(self.agent, str) or "anywhere" not in agents.entry(self.agent).slow:
             return {}
         problem = _problem(self.stage, self.transfer)
-        count = BEYOND + (self.make(problem, 0, **self.hyperparameters).random_first or UNTOLD)
+        count = 3 + (self.make(problem, 0, **self.hyperparameters).random_first or 5)  # see `check_agent`
         assert problem.budget is not None
-        each = 1.0 if problem.unit == "evaluations" else problem.budget / TRAININGS
+        each = 1.0 if problem.unit == "evaluations" else problem.budget / 20  # complete trainings of `levels`
         return {"budget": min(count * each, problem.budget)}
 
     def make(self, problem: Problem, seed: int, **hyperparameters: Any) -> Agent:

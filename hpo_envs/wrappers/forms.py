@@ -29,7 +29,7 @@ Change = Callable[[npt.NDArray[Any]], npt.NDArray[Any]]
 class Rule:
     """Base class of rules, which define what a wrapper changes; by default nothing.
 
-    Methods get some of the n episodes by their indices, or all of them by `ALL`.
+    `index` holds the indices of some of the n episodes, or is `ALL`.
 
     Args:
         env: The environment, scalar or vectorized.
@@ -239,7 +239,7 @@ class VectorForm(VectorWrapper):
         return rule.changed(np.asarray(reward, dtype=np.float64), cost, evaluated)
 
     def _begin(self, fresh: Flags, observation: Any, info: dict[str, Any], shown: Any) -> Any:
-        """Start the rule's episodes that are `fresh`; return its observations, `shown` if it changes or starts none."""
+        """Start the `fresh` episodes of the rule; return the observations that it makes, else `shown`."""
         if not fresh.any():
             return shown
         index: EpisodeIndices = ALL if fresh.all() else fresh.nonzero()[0]
@@ -249,7 +249,7 @@ class VectorForm(VectorWrapper):
         return shown if self.rule.observation_space is None else self.rule.observe(observation, index, True)
 
     def _continue(self, continuing: Flags, observation: Any, info: dict[str, Any]) -> Any:
-        """Pass observations of continuing episodes, last ones included, to the rule; return all; set `final_obs`."""
+        """Pass observations of continuing episodes, last ones included, to the rule; return all, set `final_obs`."""
         if self.rule.observation_space is None or not continuing.any():
             return observation
         ended = np.flatnonzero(info["_final_obs"]).tolist() if "final_obs" in info else []

@@ -51,7 +51,7 @@ class Episode(abc.ABC):
 
 
 class EpisodeVectorEnv(HPOVectorEnv):
-    """Base class of vectorized environments whose steps run a computation: a loop over one `Episode` each."""
+    """Base class of vectorized environments whose steps run a computation, in a loop over one `Episode` each."""
 
     episode: ClassVar[type[Episode]]
 

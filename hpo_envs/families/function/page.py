@@ -98,7 +98,7 @@ class FunctionLCEnv(FunctionEnv):
     - `budget=None`: in units of `budget_unit`; None = 20 full trainings in epochs, as many steps as candidates in
       evaluations, or a cost of 1e6.
     - `budget_unit="epochs"`: or `"evaluations"` (steps), or `"cost"`.
-    - `checkpoints=None`: folder of the configurations' folders; None: a temporary one per episode.
+    - `checkpoints=None`: folder of a folder per episode, which has one per configuration; None: temporary ones.
     """
 
     @staticmethod

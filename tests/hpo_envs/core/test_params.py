@@ -18,7 +18,7 @@ from hpo_envs.core.params import (
     check_options,
     checker,
     kind_of,
-    occurrences,
+    ordinals,
     recommendation,
     rewarded,
     shown,
@@ -134,10 +134,10 @@ def test_numbers_of_workers() -> None:
             check_int("n", none, optional=True)
 
 
-def test_occurrences_are_counted_by_key_whatever_order() -> None:
+def test_ordinals_are_counted_by_key_whatever_order() -> None:
     values, keys = np.array([3, 3, 0, 3, 0, 3, 2]), np.array([1, 2, 1, 1, 1, 2, 0], np.uint64)
-    assert occurrences(values, keys).tolist() == [0, 0, 0, 1, 1, 1, 0]
-    assert occurrences(values[:0], keys[:0]).tolist() == []
+    assert ordinals(values, keys).tolist() == [0, 0, 0, 1, 1, 1, 0]
+    assert ordinals(values[:0], keys[:0]).tolist() == []
 
 
 def test_box_is_made_of_parts_in_float32() -> None:

@@ -96,6 +96,13 @@ def test_axis_reaches_budget_and_best_known_value_is_line(spec_id: str) -> None:
     assert (right.get_title() == "best cell so far") == (spec_id == "CellMini-v0")
 
 
+def test_configuration_shows_values_of_any_type() -> None:
+    space = {"a": [None, "a"], "b": [(1, 2), (3, 4)], "c": [True, False], "x": (0.0, 1.0)}
+    env = played(made("FunctionHPO-v0", "rgb_array", function=lambda config: 1.0, space=space, candidates=4), 1)
+    _, _, right = painted(env.unwrapped)
+    assert re.match(r"a: (None|a)\nb: \((1, 2|3, 4)\)\nc: (True|False)\nx: 0.", right.texts[0].get_text())
+
+
 def test_poor_and_failed_evaluations_do_not_squeeze_axis() -> None:
     env = made("CharHPO-inflection-hun-lstm-v0", "rgb_array").unwrapped
     accuracy = env.table.final("accuracy")[env.rows]

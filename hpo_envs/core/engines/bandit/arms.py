@@ -9,12 +9,11 @@ from hpo_envs.tables import draws, exact
 from hpo_envs.tables.table import Table
 
 TOGETHER, AHEAD = 8, 64
-"""Number of arms, and of pulls per arm, that `DrawBuffer` draws at once, because most of its time is NumPy's calls."""
-_LAST_FIRST = np.arange(AHEAD - 1, -1, -1)
+"""Number of arms, and of pulls per arm, that `DrawBuffer` draws at once, because calls of NumPy take most time."""
 
 
 class Arms(abc.ABC):
-    """Arms whose pulls draw metrics at random, for many episodes at once.
+    """Base class of arms whose pulls draw metrics at random, for many episodes at once.
 
     Attributes:
         names: Names of the metrics drawn.
@@ -30,7 +29,10 @@ class Arms(abc.ABC):
 
     @abc.abstractmethod
     def pull_many(self, keys: draws.Keys, arms: Ints, k: Ints) -> Floats:
-        """Return (n, metrics) values; pull i is the `k[i]`-th (from 0) of `arms[i]` in an episode. No value is -0.0."""
+        """Return (n, metrics) values, never -0.0; pull i is the `k[i]`-th (from 0) of `arms[i]`.
+
+        `keys` (n,) or (1,) are those of the episodes.
+        """
 
     def repeats(self, keys: draws.Keys, arms: Ints, k: Ints) -> Ints:
         """Return the (n,) index of the table's repeat that each pull reads; 0 if scores come from a distribution."""
@@ -51,10 +53,10 @@ class DrawBuffer(dict[int, list[list[float]]]):
         self._drawn = [0] * arms.arms
 
     def draw(self, arm: int) -> list[list[float]]:
-        """Draw `AHEAD` pulls for an arm that has none left, and for neighbours without; return those of the arm."""
+        """Draw `AHEAD` pulls for an arm that has none left, and for neighbours without any; return those of the arm."""
         first = arm - arm % TOGETHER
         arms = [a for a in range(first, min(first + TOGETHER, len(self._drawn))) if not self.get(a)]
-        k = np.array([self._drawn[a] for a in arms])[:, None] + _LAST_FIRST
+        k = np.array([self._drawn[a] for a in arms])[:, None] + np.arange(AHEAD - 1, -1, -1)
         pulls = self._arms.pull_many(self._key, np.array(arms).repeat(AHEAD), k.reshape(-1)).tolist()
         for i, a in enumerate(arms):
             self[a] = pulls[i * AHEAD : (i + 1) * AHEAD]
@@ -87,8 +89,8 @@ class MeasuredArms(Arms):
 
     Args:
         table: Table with one level.
-        columns: (c,) repeats that may be drawn.
-        replacement: Whether columns are drawn with replacement; if not, in one random order of all after another.
+        columns: (c,) indices of the repeats that may be drawn.
+        replacement: Whether columns are drawn with replacement; if not, in random orders of all, one after another.
         shared: Whether the k-th pulls of all arms read the same column (the same split); else each arm draws its own.
     """
 

@@ -69,7 +69,7 @@ class BanditVectorEnv(HPOVectorEnv):
         return rewards, self._left < p.batch, found
 
     def _schedule(self, arm: npt.NDArray[np.int64]) -> tuple[Any, Any, Info]:
-        """Submit as `BanditEnv._schedule`; return m episodes with a result, their (m, 1) arms, and entries of info."""
+        """Submit as `BanditEnv._schedule` does; return m episodes with a result, (m, 1) arms, and entries of `info`."""
         workers = self._workers
         at = np.flatnonzero(workers.submitted < self.budget)
         rows = arm[at] if self._view is None else self._view[at, arm[at]]
@@ -107,7 +107,7 @@ class BanditVectorEnv(HPOVectorEnv):
         return total, np.stack(scores, axis=1) if self._batched else None
 
     def _add(self, cell: Any, shown: Any, count: npt.NDArray[np.int64], score: npt.NDArray[np.float64]) -> None:
-        """Update the moments at flat (m,) indices `cell` (Welford), and the observation from `shown` in steps of n."""
+        """Update moments at (m,) flat indices `cell` (Welford), and observations at `shown` in three steps of n."""
         means, squares, number = self._means.reshape(-1), self._squares.reshape(-1), count.astype(np.float64)
         mean, square, seen, n = means.take(cell), squares.take(cell), self._seen.reshape(-1), self._arms
         delta = score - mean

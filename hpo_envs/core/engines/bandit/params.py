@@ -10,9 +10,9 @@ import numpy.typing as npt
 from gymnasium.spaces import Discrete, MultiDiscrete
 
 from hpo_envs.core.engines.bandit.arms import Arms, GaussianArms, MeasuredArms
-from hpo_envs.core.params import Params, TableIndex, bounds_of, box, check_bool, check_budget, check_int, occurrences
+from hpo_envs.core.params import Params, bounds_of, box, check_bool, check_budget, check_int, ordinals
 from hpo_envs.core.subsample import View
-from hpo_envs.tables import Floats
+from hpo_envs.tables import Floats, Ints, draws
 from hpo_envs.tables.checks import one_of
 from hpo_envs.tables.datasets import fiesta
 from hpo_envs.tables.datasets.fiesta import TASKS
@@ -87,16 +87,14 @@ class BanditParams(Params):
             names=arms.names, column=column, sign=t.metrics[column].sign, batch=batch, durations=times,
         )  # fmt: skip
 
-    def truth(self, table: TableIndex, actions: npt.NDArray[Any]) -> Floats:
+    def truth(self, table: int | Ints, actions: npt.NDArray[Any]) -> Floats:
         """See `Params`."""
         return np.asarray(self.sign * self.arms.means[actions, self.column])
 
-    def repeats_of(
-        self, keys: npt.NDArray[np.uint64], table: TableIndex, actions: npt.NDArray[Any]
-    ) -> dict[str, npt.NDArray[np.int64]]:
+    def repeats_of(self, keys: draws.Keys, table: int | Ints, actions: npt.NDArray[Any]) -> dict[str, Ints]:
         """See `Params`."""
         arms = actions.astype(np.int64)
-        repeat = self.arms.repeats(keys, arms, occurrences(arms, keys))
+        repeat = self.arms.repeats(keys, arms, ordinals(arms, keys))
         return {"row": arms, "level": np.zeros_like(arms), "repeat": repeat}
 
 

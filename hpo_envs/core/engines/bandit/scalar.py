@@ -125,7 +125,7 @@ class BanditEnv(HPOEnv):
         return [total / len(pulls) for total in totals], scores
 
     def _pull(self, arm: int) -> list[float]:
-        """Pull an arm, update its moments (Welford) and their place in the observation, and return the metrics."""
+        """Pull an arm, update its moments (Welford), also in the observation, and return the metrics."""
         p, n, view = self.params, self._arms, self._view
         row = arm if view is None else view[arm]
         metrics = (self._ahead.get(row) or self._ahead.draw(row)).pop()

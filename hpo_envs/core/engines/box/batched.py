@@ -31,9 +31,7 @@ class BoxVectorEnv(HPOVectorEnv):
         self._table_index[index], self._best[index], self._left[index] = tasks, p.low, p.budget
         self._observations[index] = p.first(tasks)
 
-    def _advance(
-        self, actions: tuple[Floats, npt.NDArray[np.bool_]]
-    ) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_], Info]:
+    def _advance(self, actions: Any) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_], Info]:
         p = self.params
         points, clipped = actions
         rewards, costs, answer = p.evaluate(self._table_index, points)

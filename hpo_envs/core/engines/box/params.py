@@ -27,7 +27,7 @@ class Evaluations(NamedTuple):
     Attributes:
         configs: (n, d) raw values of the hyperparameters.
         metrics: Name of a metric -> (n,) float64 values.
-        held_out: Metrics on held-out data, by name, which no reward uses; None without such data.
+        held_out: Name of a held-out metric -> (n,) float64 values; None without such metrics.
     """
 
     configs: Floats
@@ -73,9 +73,12 @@ class BoxFunction(abc.ABC):
         """Name of each hyperparameter and function from its raw to its natural values, for each task."""
         return [[(h.name, _natural(h)) for h in space] for space in self.spaces]
 
+    def columns(self, raw: Floats) -> dict[str, npt.NDArray[Any]]:
+        """Return (n,) natural values, by hyperparameter, of (n, d) raw configurations; choices are objects."""
+        return self._columns(raw)
+
     @functools.cached_property
-    def columns(self) -> Callable[[Floats], dict[str, npt.NDArray[Any]]]:
-        """Function from (n, d) raw configurations to (n,) natural values by hyperparameter; choices are objects."""
+    def _columns(self) -> Callable[[Floats], dict[str, npt.NDArray[Any]]]:
         return configs_of(self.spaces[0])
 
 

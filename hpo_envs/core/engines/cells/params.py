@@ -26,7 +26,7 @@ class Report(NamedTuple):
     """Result of a complete cell.
 
     Attributes:
-        metrics: Metrics of the scorer, including held-out ones, and `seconds` of training.
+        metrics: Metrics of the scorer by name, held-out ones included, and `seconds` of training.
         curve: (epochs,) the first metric by epoch.
         status: One of `STATUSES`, as in tables.
         source: `measured`, `surrogate`, or `none` if there is no result.
@@ -48,7 +48,7 @@ class Scorer(abc.ABC):
     """Scorer of complete cells: a table with a surrogate, or training.
 
     Attributes:
-        metrics: Metrics of each cell.
+        metrics: Metrics that are measured of each cell.
         held_out: Names of the metrics that agents must not see.
         extra: Names of additional info entries.
         epochs: Length of the learning curves.
@@ -67,7 +67,7 @@ class Scorer(abc.ABC):
 
 
 def mutate_actions(actions: Any, rng: np.random.Generator) -> npt.NDArray[np.int64]:
-    """Return a mutation of a cell, both as (steps, 4) int64 actions in order; of None, a random cell."""
+    """Return a mutation of the cell that (steps, 4) actions build, as such int64 actions; for None, a random cell."""
     return actions_of(mutate(None if actions is None else cell_of(actions), rng))
 
 

@@ -90,7 +90,7 @@ class CurvesVectorEnv(HPOVectorEnv):
         """Record trainings in the episodes at `i`, as `CurvesEnv._submit` does, one per episode.
 
         Returns:
-            Index of the first cell of each run, level that it reached, and cost of the new training.
+            Index of the first cell of each run, level that it reached, and cost of the new training, each (k,).
         """
         p, whole = self.params, len(self.params.levels)
         runs = rows

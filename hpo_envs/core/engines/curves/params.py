@@ -14,30 +14,16 @@ import numpy.typing as npt
 
 from hpo_envs.core.engines.diverged import filled
 from hpo_envs.core.infos import STATUS_COLUMN, Info, configs_of
-from hpo_envs.core.params import (
-    Floats,
-    Objectives,
-    Params,
-    TableIndex,
-    bounds_of,
-    box,
-    check_budget,
-    check_int,
-    check_objective,
-    rewarded,
-)
+from hpo_envs.core.params import Objectives, Params, bounds_of, box, check_budget, check_int, check_objective, rewarded
 from hpo_envs.core.spaces import MaskedMultiDiscrete
 from hpo_envs.core.subsample import View
-from hpo_envs.tables import draws
+from hpo_envs.tables import Floats, Ints, draws
 from hpo_envs.tables.checks import one_of, shown
 from hpo_envs.tables.store import load_table
 from hpo_envs.tables.table import ByHash, Table
 
-VARIANTS = ("paper", "released")
 COST_HIGH = 1e9
 """Cap of the observed cost."""
-MOST_LEVELS = 10_000
-"""Upper limit for `levels`, more checkpoints than any table has."""
 TRAININGS = 20
 """The default budget is the mean cost of this many full trainings."""
 
@@ -54,7 +40,7 @@ class CurveParams(Params):
         costs: (cells,) float64, cumulative cost of training up to each cell; 1 in every cell if the cost unit is
             evaluations.
         peaks: (cells, m) float64, best reward at any checkpoint of the table up to the cell.
-        answers: (cells, m + 1 + shown + held out) float64: `rewards`, fraction of a full training, metrics.
+        answers: (cells, m + 1 + shown + held out) float64: `rewards`, fraction of a full training, all metrics.
         peak_levels: (cells,) int64, index in `table.levels` of the best first objective up to the cell.
         peak_hidden: (cells, held out) float64, held-out metrics at `peak_levels`.
         status: (cells,) uint8, index into `STATUSES`.
@@ -100,9 +86,9 @@ class CurveParams(Params):
         Raises:
             ValueError: An argument is not valid for the table.
         """
-        one_of("variant", variant, VARIANTS)
+        one_of("variant", variant, ("paper", "released"))
         if levels is not None:
-            levels = min(check_int("levels", levels, optional=True), MOST_LEVELS)
+            levels = min(check_int("levels", levels, optional=True), 10_000)  # more than any table has
         if cost is not None and not isinstance(cost, str):
             raise ValueError(f"cost must be None or the name of a unit, got {shown(cost)}")
         view = View(shuffle, subsample)
@@ -166,7 +152,7 @@ class CurveParams(Params):
     def _configs(self) -> Callable[[Floats], Info]:
         return configs_of(self.table.space)
 
-    def truth(self, table: TableIndex, actions: npt.NDArray[Any]) -> Floats:
+    def truth(self, table: int | Ints, actions: npt.NDArray[Any]) -> Floats:
         """See `Params`."""
         rows, levels = actions.T
         rewards = self.rewards.reshape(self.rows, self.repeats, len(self.levels), -1)[rows, :, levels]
@@ -174,9 +160,7 @@ class CurveParams(Params):
         means: Floats = rewards.sum(axis=1, where=kept) / self.count[rows, None]
         return means if self.vector else means[:, 0]
 
-    def repeats_of(
-        self, keys: npt.NDArray[np.uint64], table: TableIndex, actions: npt.NDArray[Any]
-    ) -> dict[str, npt.NDArray[np.int64]]:
+    def repeats_of(self, keys: draws.Keys, table: int | Ints, actions: npt.NDArray[Any]) -> dict[str, Ints]:
         """See `Params`."""
         rows, levels = actions.T
         bits = draws.mix_many(keys, rows)

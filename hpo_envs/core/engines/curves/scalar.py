@@ -208,7 +208,7 @@ class CurvesEnv(HPOEnv):
         return answer, reached, answer.cost
 
     def _complete(self, answer: LevelAnswer, reached: int, cost: float) -> tuple[Any, Any, Info]:
-        """Add a training up to the cell `reached` to the best reward and the cost; return observation, reward, info."""
+        """Complete a training up to the cell `reached`, update best and budget; return observation, reward and info."""
         p, best, peak, reward = self.params, self._best, answer.peak, answer.reward
         observation, info = answer.observation.copy(), answer.info.copy()
         if cost != answer.cost or reached != answer.reached:  # the row was trained before
@@ -301,7 +301,7 @@ class CurvesEnv(HPOEnv):
 
     @property
     def best_held_out(self) -> dict[str, float]:
-        """Held-out metrics of `best`, the row and checkpoint with the best first objective; empty at the start."""
+        """Held-out metrics, by name, of the row and checkpoint of `best`; empty at the start."""
         if self._best_cell < 0:
             return {}
         return dict(zip(self.params.held_out, self.params.peak_hidden[self._best_cell].tolist(), strict=True))

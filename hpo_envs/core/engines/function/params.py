@@ -29,9 +29,6 @@ FEWEST, MOST, EACH = 500, 5000, 20
 MOST_VALUES = 10_000
 """Largest number of listed values of a hyperparameter; the memory of agents grows with its square."""
 
-UNITS = ("evaluations", "cost")
-"""Units of the budget; also `epochs` for functions that are trained epoch by epoch."""
-
 WITHOUT_BUDGET = 10_000
 """Evaluations of an episode with `budget=None` on a box, because a box never runs out of configurations."""
 
@@ -45,7 +42,7 @@ class FunctionParams(Params):
         form: Form of the function.
         points: The search space.
         candidates: (rows, d) raw values of the candidates' hyperparameters.
-        folder: Folder of the checkpoints; None: a temporary folder per episode.
+        folder: Folder of the episodes' folders of checkpoints; None: a temporary folder per episode.
     """
 
     live = True
@@ -84,8 +81,7 @@ class FunctionParams(Params):
         one_of("actions", actions, ("candidates", "box"))
         if epochs is not None and actions == "box" and not trials:
             raise ValueError("actions must be 'candidates' for a function trained epoch by epoch, got 'box'")
-        units = UNITS if epochs is None else (*UNITS, "epochs")
-        one_of("budget_unit", budget_unit, units)
+        one_of("budget_unit", budget_unit, ("evaluations", "cost", *(() if epochs is None else ("epochs",))))
         unit = cost_unit if budget_unit == "cost" else budget_unit
         each = 1 if epochs is None or unit != "epochs" else epochs
         count = count_of(candidates, budget if unit == budget_unit else None, each)

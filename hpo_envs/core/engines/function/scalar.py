@@ -27,7 +27,7 @@ class FunctionEpisode(Episode):
         self._left, self._best, self._count = p.budget, p.low.copy(), 0
         self._trained: dict[int, _Run] = {}
         self._finished = np.zeros(len(p.candidates), bool)
-        self._folder = p.folder
+        self._folder = None if p.folder is None else p.folder / f"{key:016x}"
         self._width = p.observation_space.shape[0] - 2 - 2 * len(p.low)
 
     @staticmethod
@@ -120,7 +120,9 @@ class FunctionEpisode(Episode):
         if self._folder is None:
             self._folder = Path(tempfile.mkdtemp(prefix="hpo_envs-"))
             weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
-        return PausableTraining(p.function, config, p.objectives, self._folder / str(row))
+        folder = self._folder / str(row)
+        shutil.rmtree(folder, ignore_errors=True)  # of an earlier episode with this key
+        return PausableTraining(p.function, config, p.objectives, folder)
 
     def _observe(self, features: Floats, reward: Floats, cost: float) -> npt.NDArray[np.float32]:
         p = self._p

@@ -35,7 +35,7 @@ class LookupVectorEnv(HPOVectorEnv):
         self._best = np.tile(p.low, (n, 1)) if p.vector else np.full(n, p.low[0])
         self._left, self._count = np.full(n, self.budget), np.zeros(n, np.int64)
         self._last = np.full(n, len(p.costs), np.int64)
-        self._pulls = np.zeros((n, p.actions if p.max_repeats > 1 else 0), np.int16)
+        self._pulls = np.zeros((n, p.actions if p.max_repeats > 1 else 0), np.min_scalar_type(p.steps))
         self._open = ClearedFlags(n, p.actions if self._masked else 0)
         self._action_starts = self._index * p.actions
         self._first_rows: npt.NDArray[np.int64] | None = None  # of each episode's table, where there are several

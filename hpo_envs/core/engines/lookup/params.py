@@ -16,20 +16,9 @@ from gymnasium.spaces import Discrete, MultiDiscrete
 
 from hpo_envs.core.engines.diverged import filled
 from hpo_envs.core.infos import STATUS_COLUMN, Info, InfoColumn, configs_of
-from hpo_envs.core.params import (
-    Floats,
-    Objectives,
-    Params,
-    TableIndex,
-    bounds_of,
-    box,
-    check_budget,
-    check_objective,
-    occurrences,
-    rewarded,
-)
+from hpo_envs.core.params import Objectives, Params, bounds_of, box, check_budget, check_objective, ordinals, rewarded
 from hpo_envs.core.subsample import View
-from hpo_envs.tables import draws
+from hpo_envs.tables import Floats, Ints, draws
 from hpo_envs.tables.checks import one_of, shown
 from hpo_envs.tables.store import load_tables
 from hpo_envs.tables.table import LOST, ByHash, Table
@@ -151,20 +140,18 @@ class LookupParams(Params):
         """Names of the statuses, in as few bytes as possible: 8 each if all runs are ok."""
         return STATUS_COLUMN if self.status.any() else STATUS_COLUMN.astype("U2")  # type: ignore[return-value]
 
-    def truth(self, table: TableIndex, actions: npt.NDArray[Any]) -> Floats:
+    def truth(self, table: int | Ints, actions: npt.NDArray[Any]) -> Floats:
         """See `Params`."""
         means = self.means[self._rows(actions) + table * self.rows]
         return np.asarray(means if self.vector else means[:, 0])
 
-    def repeats_of(
-        self, keys: npt.NDArray[np.uint64], table: TableIndex, actions: npt.NDArray[Any]
-    ) -> dict[str, npt.NDArray[np.int64]]:
+    def repeats_of(self, keys: draws.Keys, table: int | Ints, actions: npt.NDArray[Any]) -> dict[str, Ints]:
         """See `Params`."""
         rows = self._rows(actions)
         at = rows + table * self.rows
         repeat = np.zeros_like(rows)
         if self.max_repeats > 1:
-            repeat = self.drawn(keys, at, occurrences(at, keys))
+            repeat = self.drawn(keys, at, ordinals(at, keys))
         return {"row": rows, "level": np.full_like(rows, len(self.table.levels) - 1), "repeat": repeat}
 
     def drawn(self, keys: npt.NDArray[np.uint64], at: npt.NDArray[np.int64], k: Any) -> npt.NDArray[np.int64]:

@@ -176,17 +176,17 @@ def test_generator_that_ends_early_is_truncated() -> None:
     assert (info["status"], info["reached"], info["spent"]) == ("truncated", 2, 3.0)
 
 
-def test_checkpoints_lie_in_folder_of_each_configuration(tmp_path: Path) -> None:
+@pytest.mark.parametrize("seeds", [(0, 0), (0, None)])
+def test_checkpoints_lie_in_folder_of_episode_and_configuration(tmp_path: Path, seeds: tuple[Any, ...]) -> None:
     given = {"function": resumed, "space": SPACE, "epochs": 4}
-    env = started(gym.make("FunctionLC-v0", checkpoints=tmp_path, **given))
-    assert env.step(np.array([5, 0]))[4]["metrics"]["before"] == 0
-    assert env.step(np.array([5, 3]))[4]["metrics"]["before"] == 1
-    assert sorted(p.name for p in (tmp_path / "5").iterdir()) == ["1", "4"]
-    # Without a folder each episode has one of its own.
-    env = gym.make("FunctionLC-v0", **given)
-    for _ in range(2):
-        env.reset(seed=0)
-        assert env.step(np.array([5, 0]))[4]["metrics"]["before"] == 0
+    for folder in (tmp_path, None):
+        env = gym.make("FunctionLC-v0", checkpoints=folder, **given)
+        for seed in seeds:
+            env.reset(seed=seed)
+            assert env.step(np.array([5, 0]))[4]["metrics"]["before"] == 0
+            assert env.step(np.array([5, 3]))[4]["metrics"]["before"] == 1
+    episodes = [sorted(p.name for p in folder.iterdir()) for folder in tmp_path.glob("*/5")]
+    assert episodes == [["1", "4"]] * len({*seeds})
 
 
 @pytest.mark.parametrize("agent", ["asha", "hyperband", "bo", "random"])

@@ -153,6 +153,15 @@ def test_seeds_of_batch() -> None:
             envs.reset(seed=seed)
 
 
+def test_repeats_after_very_many_evaluations_of_a_row_are_equal_in_both_forms() -> None:
+    table = tiny(name="toy/many", repeats=6000)
+    one, many = (f(*n, (), table=table, objective="score", budget=None) for f, n in ((lookup, ()), (lookups, (1,))))
+    started(one), started(many)
+    one._pulls[0] = many._pulls[0, 0] = 2**15 - 1
+    for _ in range(3):
+        assert one.step(0)[1] == many.step(np.array([0]))[1].item()
+
+
 def test_step_before_reset_is_refused() -> None:
     with raises("step() must follow reset(). Call envs.reset() first.", gym.error.ResetNeeded):
         lookups(2, (), **arguments("plain")).step([0, 0])
