@@ -186,9 +186,9 @@ class ConfidentAgent(ArmsAgent):
         return bool(likelihood_ratio(self.belief) > np.log((1.0 + np.log(t)) / (1.0 - self.confidence)))
 
     def recommend(self) -> Any:
-        """Return the arm with the largest pi; if `stopping` is not `pi` or pi is undefined, that of `best_mean`.
+        """Return the arm with the largest pi, in the form of an action; if `stopping` is not `pi`, see `ArmsAgent`.
 
-        If actions are batches, return a (batch,) int64 vector of this arm.
+        Until pi is defined, it is the arm of `best_mean`, too.
         """
         if self.stopping == "pi" and self.belief.ready:
             return self._action(int(self.pi.argmax()))

@@ -96,14 +96,7 @@ class ExternalOptimizer(Agent):
 
     @abc.abstractmethod
     def learn(self, suggestion: Any, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Report an outcome to the package.
-
-        Args:
-            suggestion: What `adopt` returned for the action; None if the package did not suggest it.
-            action: The action evaluated.
-            reward: See `Agent.tell`.
-            info: See `Agent.tell`.
-        """
+        """Report an outcome to the package; `suggestion` is the result of `adopt`, None if it did not suggest this."""
 
     def adopt(self, suggestion: Any, action: Any) -> Any:
         """Return what `learn` needs to report the outcome of the action of a suggestion; by default, the suggestion."""
@@ -164,10 +157,7 @@ class ExternalOptimizer(Agent):
         return place.astype(space.dtype).reshape(space.shape)
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Report the outcome to the package, for an action that it did not suggest only if the agent `listens`.
-
-        A step that evaluated nothing is ignored.
-        """
+        """Report the outcome of an evaluation to the package; without its suggestion, only if the agent `listens`."""
         if self._incumbent.note(action, reward, info):
             waiting = self._pending.get(_key(action))
             suggestion = waiting.pop(0) if waiting else None

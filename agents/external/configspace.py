@@ -37,12 +37,9 @@ def configspace_of(space: Space, seed: int) -> Any:
 
 
 def configuration(made: Any, space: Space, point: Floats) -> Any:
-    """Return the `Configuration` at (d,) coordinates; floats are clipped to ConfigSpace's rounded bounds.
+    """Return the `Configuration` at (d,) coordinates of a space, of which `made` is the `ConfigurationSpace`.
 
-    Args:
-        made: The space as a `ConfigurationSpace`.
-        space: The space.
-        point: The coordinates.
+    Floats are clipped to ConfigSpace's rounded bounds.
     """
     values = space.config(point)
     for name, axis in zip(space.names, space.axes, strict=True):

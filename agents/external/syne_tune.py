@@ -144,12 +144,7 @@ class SyneTune(ExternalOptimizer):
 
 
 def domain(spaces: Any, axis: Axis) -> Any:
-    """Return Syne Tune's domain of an axis, or the natural value of an axis with a single one.
-
-    Args:
-        spaces: The module `syne_tune.config_space`.
-        axis: The axis.
-    """
+    """Return the domain, of the module `syne_tune.config_space`, of an axis, or the only value of an axis with one."""
     if axis.single:
         return axis.natural(0.0)
     if axis.choices:

@@ -50,12 +50,10 @@ class TransferAgent(CandidateAgent):
         self.random_first = 0
         if problem.objectives > self.most:
             raise ValueError(f"objectives must be at most {self.most} for this agent, got {problem.objectives}")
-        base, names = self.features if self.problem.base is None else self.problem.base, self.problem.feature_names
-        known, half = usable(self.problem), np.sort(self.rng.choice(TREES, TREES // 2, replace=False))
+        known = shared(problem, self.features)
+        half = np.sort(self.rng.choice(TREES, TREES // 2, replace=False))
         rows = slice(None) if self.problem.index is None else self.problem.index
-        self.scores = np.stack(
-            [predictions(known, base, names, j)[:, half][:, :, rows] for j in range(problem.objectives)]
-        )
+        self.scores = np.stack([predictions(known, j)[:, half][:, :, rows] for j in range(problem.objectives)])
         self.means = self.scores.mean(axis=2)
 
     def _first(self) -> int:
@@ -68,13 +66,19 @@ class TransferAgent(CandidateAgent):
         return np.array(self.rows, np.intp), np.array(self.rewards)[:, 0]
 
 
-def usable(problem: Problem) -> tuple[Source, ...]:
-    """Return the sources that share a feature with the problem.
+def shared(problem: Problem, features: Floats) -> list[tuple[Source, Floats, Floats]]:
+    """Return (source, its features, those of the problem's base) of each source, with only the columns that both have.
+
+    Args:
+        problem: The problem; sources that share no feature with it are left out.
+        features: (rows, d) features of all candidates, which are the base if the problem has none.
 
     Raises:
-        ValueError: No source does.
+        ValueError: No source shares a feature with the problem.
     """
-    found = tuple(s for s in problem.sources if s.shared(problem.feature_names)[0])
+    base = features if problem.base is None else problem.base
+    columns = [(s, *s.shared(problem.feature_names)) for s in problem.sources]
+    found = [(s, s.features[:, theirs], base[:, mine]) for s, theirs, mine in columns if theirs]
     if not found:
         raise ValueError(
             "sources must be tables that share a feature with the problem for this agent, which learns from them "
@@ -83,21 +87,15 @@ def usable(problem: Problem) -> tuple[Source, ...]:
     return found
 
 
-def predictions(sources: Sequence[Source], base: Floats, names: tuple[str, ...], objective: int = 0) -> Floats:
-    """Return (sources, TREES, rows) normal scores that trees fitted to each source predict for the rows of a base.
+def predictions(known: Sequence[tuple[Source, Floats, Floats]], objective: int = 0) -> Floats:
+    """Return (sources, TREES, rows) normal scores that trees fitted to each source predict for the rows of the base.
 
     Args:
-        sources: Sources, each of which shares a feature with the base.
-        base: (rows, d) features.
-        names: Names of the features of the base.
+        known: Result of `shared`.
         objective: Index of the objective.
     """
-    found = []
-    for source in sources:
-        theirs, mine = source.shared(names)
-        x, at = source.features[:, theirs], base[:, mine]
-        found.append(_predicted(*(a.tobytes() for a in (x, source.rewards[:, objective], at)), len(theirs)))
-    return np.stack(found)
+    each = ((*(a.tobytes() for a in (x, s.rewards[:, objective], at)), x.shape[1]) for s, x, at in known)
+    return np.stack([_predicted(*packed) for packed in each])
 
 
 @functools.lru_cache(maxsize=256)

@@ -14,8 +14,9 @@ import numpy.typing as npt
 
 from hpo_envs.agents.base import whole
 from hpo_envs.agents.models import Floats
+from hpo_envs.agents.models.candidate_set import CandidateArrays
 from hpo_envs.agents.models.gp.sources import SourceGP, source_gp
-from hpo_envs.agents.models.gp.stacked import START, StackedGP, Tables, correlations, distance, length_scales, scaled
+from hpo_envs.agents.models.gp.stacked import START, StackedGP, correlations, distance
 from hpo_envs.agents.problem import Problem
 from hpo_envs.agents.search.base import CandidateAgent
 
@@ -110,15 +111,14 @@ class Learned(CandidateAgent):
         x, every = self.features[self.pool], self.features if problem.base is None else problem.base
         at = self.pool if problem.base is None or problem.index is None else problem.index[self.pool]
         models, fitted = fit_sources([(s.features, s.rewards[:, 0]) for s in sources])
-        predictions = scaled(np.array([m.predict(every)[at] for m in models]).reshape(1, len(models), len(x)))
-        distances = np.array([[distance(s.features, x) for s in sources]])
-        tables = Tables(predictions, distances, np.ones((1, len(models)), bool), np.ones((1, len(x)), bool))
-        lengths = length_scales(x.shape[1], fitted)
+        predictions = np.array([m.predict(every)[at] for m in models]).reshape(len(models), len(x))
+        distances = np.array([distance(s.features, x) for s in sources])
+        space = CandidateArrays.of(x, None, predictions, distances, fitted)
 
         def columns(rows: npt.NDArray[np.intp]) -> Floats:
-            return correlations(x, int(rows[0, 0]), lengths)[None, None]
+            return correlations(x, int(rows[0, 0]), space.lengths[0])[None, None]
 
-        self._model = StackedGP(used.numbers, tables, columns)
+        self._model = StackedGP(used.numbers, space.tables, columns)
         self._spent, self._evaluations = 0.0, 0
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:

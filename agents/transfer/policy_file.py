@@ -113,19 +113,10 @@ def write(file: Path | str, trained: Sequence[PolicyWeights], priors: Sequence[S
     for i, p in enumerate(priors):
         record["priors"].append({"names": p.names, "languages": p.languages, "units": p.networks.shape[1]})
         entries |= {f"prior/{i}/networks": p.networks, f"prior/{i}/spaces": p.spaces}
-    entries[RECORD] = np.array(json.dumps(record))
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, array in entries.items():  # as `np.savez`, which notes the time
-            archive.writestr(zipfile.ZipInfo(f"{name}.npy"), _npy(array), zipfile.ZIP_DEFLATED)
-    path.write_bytes(buffer.getvalue())
+    arrays: dict[str, Any] = {name: array.astype("<f2") for name, array in entries.items()}
+    with path.open("wb") as stream:  # not by name, to which NumPy adds a suffix
+        np.savez_compressed(stream, **arrays | {RECORD: json.dumps(record)})
     return path
-
-
-def _npy(array: npt.NDArray[Any]) -> bytes:
-    buffer = io.BytesIO()
-    np.lib.format.write_array(buffer, array if array.dtype.kind == "U" else array.astype("<f2"), allow_pickle=False)
-    return buffer.getvalue()
 
 
 def read(file: str, sha256: str | None = None) -> Contents:

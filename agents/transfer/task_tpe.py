@@ -12,7 +12,7 @@ from hpo_envs.agents.models import Floats, Indices
 from hpo_envs.agents.models.pareto import pareto_front
 from hpo_envs.agents.problem import Problem
 from hpo_envs.agents.search.base import CandidateAgent
-from hpo_envs.agents.transfer.base import usable
+from hpo_envs.agents.transfer.base import shared
 
 NARROWEST = 0.1
 """Smallest bandwidth of a feature in [0, 1]."""
@@ -62,13 +62,8 @@ class TaskTPE(CandidateAgent):
         first = max(3, math.ceil(0.05 * min(problem.budget or 0.0, 400.0))) if initial is None else initial
         super().__init__(problem, seed, initial=first)
         self.quantile, self.drawn = positive("quantile", quantile), whole("drawn", drawn, 1)
-        names, base = self.problem.feature_names, self.problem.base
-        base = self.features if base is None else base
-        tasks = []
-        for s in usable(self.problem):
-            theirs, mine = s.shared(names)
-            x, at = s.features[:, theirs], base[:, mine]
-            tasks.append(_densities(x.tobytes(), s.rewards.tobytes(), at.tobytes(), x.shape, self.quantile))
+        known = shared(problem, self.features)
+        tasks = [_densities(*(a.tobytes() for a in (x, s.rewards, at)), x.shape, self.quantile) for s, x, at in known]
         at_all = slice(None) if self.problem.index is None else self.problem.index
         self._good = np.array([good[at_all] for good, _, _ in tasks])
         self._rest = np.array([rest[at_all] for _, rest, _ in tasks])

@@ -94,17 +94,13 @@ def export(tasks: Sequence[str | tuple[str, Mapping[str, Any]]]) -> TaskBatch:
         ValueError: An environment is of another kind.
     """
     parts = [_arrays(task, {}) if isinstance(task, str) else _arrays(*task) for task in tasks]
-    r, levels = (max(part["values"].shape[axis] for part in parts) for axis in (0, 1))
-    d = max(part["features"].shape[1] for part in parts)
-    wide = {"values": (r, levels), "costs": (r, levels), "ends": (r,), "features": (r, d)}
     found = {}
     for name in TaskBatch._fields:
         arrays = [np.asarray(part[name]) for part in parts]
-        if name in wide:
-            sizes = wide[name]
-            edge = [[(0, 0)] * (a.ndim - 1) + [(0, sizes[-1] - a.shape[-1])] for a in arrays]
-            if name in ("values", "costs"):  # further fidelities repeat the last one
-                arrays = [np.pad(a, pad, "edge") for a, pad in zip(arrays, edge, strict=True)]
+        sizes = [max(each) for each in zip(*(a.shape for a in arrays), strict=True)]
+        if name in ("values", "costs"):  # further fidelities repeat the last one
+            arrays = [np.pad(a, [(0, 0), (0, sizes[1] - a.shape[1])], "edge") for a in arrays]
+        if sizes:
             arrays = [np.pad(a, [(0, n - k) for n, k in zip(sizes, a.shape, strict=True)]) for a in arrays]
         found[name] = jnp.asarray(np.stack(arrays))
     return TaskBatch(**found)
@@ -118,7 +114,7 @@ def _arrays(env_id: str, kwargs: Mapping[str, Any]) -> dict[str, Any]:
     if not p.view.whole or (isinstance(p, CurveParams) and p.workers > 1):
         raise ValueError(f"tasks must have all configurations in order and one worker, got {env_id} {dict(kwargs)}")
     if isinstance(p, CurveParams):
-        grid = np.stack(np.meshgrid(np.arange(p.rows), np.arange(len(p.levels)), indexing="ij"), axis=-1).reshape(-1, 2)
+        grid = np.indices((p.rows, len(p.levels))).reshape(2, -1).T
         values = p.truth(0, grid).reshape(p.rows, -1)
         kept = np.arange(p.repeats) < p.count[:, None]
         costs = p.costs.reshape(p.rows, p.repeats, -1).mean(axis=1, where=kept[..., None])

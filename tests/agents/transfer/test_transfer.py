@@ -13,7 +13,7 @@ from hpo_envs.agents import AGENTS, Problem, Source, make
 from hpo_envs.agents.models.gp import sources, stacked
 from hpo_envs.agents.models.gp.sources import normal_scores
 from hpo_envs.agents.models.pareto import pareto_front
-from hpo_envs.agents.transfer.base import TREES, predictions, standardised, usable
+from hpo_envs.agents.transfer.base import TREES, predictions, shared, standardised
 from hpo_envs.agents.transfer.quantile import copula
 from hpo_envs.agents.transfer.rgpe import misranked, weights
 from hpo_envs.agents.transfer.stacked import LENGTHS
@@ -36,7 +36,7 @@ def regret(agent: Any, steps: int) -> float:
 
 def test_a_source_returns_what_it_measured_and_predicts_the_rest() -> None:
     half = dataclasses.replace(ALIKE, features=ALIKE.features[::2], rewards=ALIKE.rewards[::2], costs=ALIKE.costs[::2])
-    known, part = predictions((ALIKE, half), X, ("a", "b"))
+    known, part = predictions(shared(problem(ALIKE, half), X))
     assert known.shape == (TREES, 36)
     assert np.allclose(known, normal_scores(TRUTH))
     assert np.allclose(part[:, ::2], normal_scores(TRUTH[::2]))
@@ -45,13 +45,13 @@ def test_a_source_returns_what_it_measured_and_predicts_the_rest() -> None:
 
 def test_columns_are_matched_by_name() -> None:
     swapped = dataclasses.replace(ALIKE, features=X[:, ::-1], feature_names=("b", "a"))
-    assert np.allclose(predictions((swapped,), X, ("a", "b")), predictions((ALIKE,), X, ("a", "b")))
+    assert np.allclose(*predictions(shared(problem(swapped, ALIKE), X)))
     far = dataclasses.replace(ALIKE, feature_names=("c", "d"))
-    assert usable(problem(far, ALIKE)) == (ALIKE,)
+    assert [s for s, _, _ in shared(problem(far, ALIKE), X)] == [ALIKE]
     with pytest.raises(
         ValueError, match="sources must be tables that share a feature with the problem .*, got 1 that share none"
     ):
-        usable(problem(far))
+        shared(problem(far), X)
 
 
 @pytest.mark.parametrize("name", [n for n, e in AGENTS.items() if e.sources])
