@@ -30,7 +30,7 @@ SUGGESTIONS = 20
 
 
 def rows() -> dict[tuple[str, ...], list[str]]:
-    """Return names of agents -> texts of `COLUMNS` for each class of external optimizers; empty if not documented."""
+    """Return names of agents -> texts of `COLUMNS` (empty if undocumented), for each class of external optimizers."""
     found: dict[str, list[str]] = {}
     for name in agents.names():
         if agents.entry(name).extra:

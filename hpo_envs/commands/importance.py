@@ -1,4 +1,4 @@
-"""`hpo-envs importance`: importance of each hyperparameter, and sensitivity of a model to each of them."""
+"""`hpo-envs importance`: importance of each hyperparameter, and sensitivity of scores to all of them together."""
 
 import argparse
 import contextlib

@@ -89,9 +89,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 @contextlib.contextmanager
 def _stops() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP, from schedulers and closed terminals, stop a command like Ctrl-C, in the main thread.
+    """Let SIGTERM and SIGHUP, from schedulers and closed terminals, stop a command as Ctrl-C does.
 
-    If Ctrl-C is ignored, as in a background job of a script, it stays ignored.
+    If Ctrl-C is ignored, as in a background job of a script, it stays ignored. Outside of the main thread, nothing is
+    changed.
     """
     stopped = False
 

@@ -1,7 +1,5 @@
 """Registry of ids: families, plugins, saved tables; task groups, held-out languages, what is installed."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import importlib

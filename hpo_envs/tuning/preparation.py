@@ -187,7 +187,7 @@ def _actions(agent: Any, epochs: int | None, candidates: Any, objective: Any, fu
 
 
 def _sources(given: tuple[Any, ...], params: FunctionParams) -> tuple[tuple[Source, ...], list[dict[str, Any]]]:
-    """Return the source tasks and, on a box, the configurations to evaluate first: the best of each source in turn."""
+    """Return the source tasks and the configurations to evaluate first: on a box, the best of each source in turn."""
     handed, bests, moved = list[Source](), list[list[dict[str, Any]]](), list[str]()
     for each in given:
         found, said = prior.bests(each, params, -(-KNOWN // len(given))) if params.kind == "box" else ([], [])
@@ -237,7 +237,7 @@ def _header(
     params: FunctionParams, agent: str | Callable[..., Agent], hyperparameters: dict[str, Any], seed: int,
     epochs: int | None,
 ) -> dict[str, Any]:  # fmt: skip
-    """Return the settings of the search as plain data."""
+    """Return the settings of the search that its parameters and its agent determine, as plain data."""
     p, table = params, params.table
     spec = IDS[p.levels is not None]
     run = header_of(p, spec, {"function": p.function}, agent, hyperparameters)
@@ -248,18 +248,10 @@ def _header(
     header = {
         "function": called(p.function),
         "space": [{k: encoded(v) for k, v in dataclasses.asdict(h).items()} for h in p.points.space],
-        "objectives": list(p.objectives),
-        "goals": [m.goal for m in p.rewarded],
-        "epochs": epochs,
-        "agent": run["agent"],
-        "hyperparameters": run["hyperparameters"],
-        "seed": seed,
-        "budget": float(p.budget),
-        "budget_unit": p.budget_unit,
-        "cost_unit": p.cost_unit,
-        "actions": p.kind,
-        **({"program": p.function.options} if hasattr(p.function, "options") else {}),
-        "run": run,
-    }
+        "objectives": list(p.objectives), "goals": [m.goal for m in p.rewarded], "epochs": epochs,
+        "agent": run["agent"], "hyperparameters": run["hyperparameters"], "seed": seed, "budget": float(p.budget),
+        "budget_unit": p.budget_unit, "cost_unit": p.cost_unit, "actions": p.kind,
+        **({"program": p.function.options} if hasattr(p.function, "options") else {}), "run": run,
+    }  # fmt: skip
     plain: dict[str, Any] = json.loads(json.dumps(header, default=str))
     return plain

@@ -376,14 +376,10 @@ class SearchRecord:
         elif "picked" in h:
             header |= {"agent": by(h), "algorithm": h["agent"]}
         return Run(
-            h["seed"],
-            np.array([e.action for e in ended]),
-            rewards if len(h["objectives"]) > 1 else rewards[:, 0],
-            np.array([e.spent for e in ended]),
-            np.array(self.best.action),
-            header,
+            h["seed"], np.array([e.action for e in ended]), rewards if len(h["objectives"]) > 1 else rewards[:, 0],
+            np.array([e.spent for e in ended]), np.array(self.best.action), header,
             {"status": status, "price": np.array([e.cost for e in ended])},
-        )
+        )  # fmt: skip
 
 
 def _changed(*spaces: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -109,12 +109,7 @@ class Search:
             undo.pop_all()
 
     def _open(self, accept_changed: bool | str, given: dict[str, Any]) -> None:
-        """Create the folder if necessary, lock or join it, and load its search.
-
-        Raises:
-            ValueError: The folder has links, pipes or devices where files of a search belong; another process tunes in
-                it, or with `join`, one that has not joined; or see `_load`.
-        """
+        """Create, check and lock (or join) the folder, and load its search; a ValueError says why it cannot be used."""
         if (out := self._out) is None:
             out = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="hpo_envs-"))
         folder = Path(out).absolute()  # functions may change the working folder
@@ -146,11 +141,7 @@ class Search:
             raise ValueError(f"out must be a folder that no other process tunes in, or join=True, got {folder}")
 
     def _load(self, folder: Path, accept_changed: bool | str, given: dict[str, Any]) -> None:
-        """Create the agent, open the record, in a subfolder if `accept_changed` requires one, and replay it.
-
-        Raises:
-            ValueError: An argument is invalid, or the record is that of another search.
-        """
+        """Create the agent, open the record (in a subfolder if `accept_changed` requires one) and replay it."""
         sources = given.get("sources", ())
         if isinstance(sources, str) or not np.iterable(sources):
             raise ValueError(f"sources must be a list of source tasks, got {shown(sources)}")
@@ -239,7 +230,7 @@ class Search:
     def waits(self) -> bool:
         """Wait `POLL` seconds if evaluations of a shared search are running, and return whether any are.
 
-        After `timeout` and after repeated failures, return False at once.
+        Without `join`, after `timeout` and after repeated failures, return False at once.
         """
         if not self._join or self.stuck or time.monotonic() >= self._until:
             return False
@@ -330,10 +321,9 @@ class Search:
         return self.finish(JobResult(trial.number, ((0, outcome),), started, place).reported(trial))
 
     def _replay(self) -> None:
-        """Replay the recorded calls of ask and tell; after a suggestion that differs, warn and replay only results.
+        """Replay the recorded calls of ask and tell. After a suggestion that differs, warn and replay only results.
 
-        Raises:
-            ValueError: A recorded action is invalid, or the agent ignores results and suggests other actions.
+        If the agent ignores results, a suggestion that differs is a ValueError.
         """
         follows = True
         for number, ended in self.record.steps:
@@ -364,7 +354,7 @@ class Search:
 
     @property
     def exhausted(self) -> bool:
-        """Whether all configurations of a small space were evaluated before the budget was used up."""
+        """Whether every configuration of a small space was tried before the budget was used up."""
         return self._untried == set() and self._left() > 0
 
     def finish(self, done: JobResult) -> Evaluation:
@@ -473,17 +463,11 @@ class Search:
         p, evaluation = self._params, self.record.evaluations[trial.number]
         row, level = (trial.number, -1) if p.kind != "fidelity" else evaluation.action
         return Job(
-            trial.number,
-            p.function,
-            p.form,
-            trial.config,
-            self._returned,
-            self._seconds,
-            level + 1,
+            trial.number, p.function, p.form, trial.config, self._returned, self._seconds, level + 1,
             (str(self.record.folder.resolve()), row),
             None if p.folder is None or p.form != "checkpoints" else p.folder / str(row),
             trial if p.kind != "fidelity" and (p.form != "score" or takes_trial(p.function)) else None,
-        )
+        )  # fmt: skip
 
     def _end(self, done: JobResult) -> Evaluation:
         """Record the result of a job; return the evaluation."""
@@ -507,19 +491,11 @@ class Search:
         if self._constraints and last.status == "ok":
             more["violations"] = violations(self._constraints, last.metrics)
         evaluation = self.record.end(
-            done.number,
-            status=status,
-            rewards=reward_of(last, p).tolist() if last.status == "ok" else None,
-            metrics=last.metrics,
-            spent=cost if p.budget_unit == p.cost_unit else self._share(begun, done),
-            cost=cost,
-            seconds=sum(o.seconds for o in outcomes),
-            best=None if best is None or not np.isfinite(best) else best,
-            error=last.error and shortened(last.error, TEXT),
-            started=done.started,
-            worker=done.worker,
-            **more,
-        )
+            done.number, status=status, rewards=reward_of(last, p).tolist() if last.status == "ok" else None,
+            metrics=last.metrics, spent=cost if p.budget_unit == p.cost_unit else self._share(begun, done), cost=cost,
+            seconds=sum(o.seconds for o in outcomes), best=None if best is None or not np.isfinite(best) else best,
+            error=last.error and shortened(last.error, TEXT), started=done.started, worker=done.worker, **more,
+        )  # fmt: skip
         self._note(evaluation)
         return evaluation
 

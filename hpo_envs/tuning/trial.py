@@ -27,7 +27,7 @@ PERSISTENCE, UNEXPLAINED = 0.03, 0.1
 """Prior of forecasts, as fractions of the final scores' sum of squares: weight of a slope of 1; squared residuals."""
 
 LEVEL, EARLY = 0.975, 0.9
-"""Confidence level of the upper bound that is compared with the best final score, without and with a prior."""
+"""Confidence levels of the upper bound that is compared with the best final score, without and with a prior."""
 
 
 class Trial:
@@ -37,7 +37,7 @@ class Trial:
     trainings are regressed on their scores at the same step, and the training stops if the upper end of the prediction
     interval is below the best final score. If early scores predict little, nothing is stopped. With two or
     three complete trainings, the regression has a prior: differences of scores persist until the end. A training
-    that is not behind the best of these at this step then continues.
+    that is ahead, at this step, of the one that ended best then continues.
 
     Args:
         number: Number of the evaluation.
@@ -59,15 +59,9 @@ class Trial:
     """
 
     def __init__(
-        self,
-        number: int,
-        config: Mapping[str, Any],
-        folder: Path,
-        sign: float = 1.0,
-        steps: int | None = None,
-        limit: int | None = None,
-        objective: str = "score",
-    ) -> None:
+        self, number: int, config: Mapping[str, Any], folder: Path, sign: float = 1.0, steps: int | None = None,
+        limit: int | None = None, objective: str = "score",
+    ) -> None:  # fmt: skip
         self.number, self.config, self.objective, self.limit = number, dict(config), objective, limit
         self._folder, self._sign, self._steps = folder, sign, steps
         self.curve: list[tuple[int, float]] = []

@@ -170,11 +170,7 @@ def join(folder: Path, workers: int = 1, executor: Any = "auto", seconds: float 
 
 
 def _run(search: Search, pool: Calls, workers: int, progress: "_Progress") -> None:
-    """Evaluate until the search is done.
-
-    Raises:
-        ValueError: Repeated failures stop it before any success.
-    """
+    """Evaluate until the search is done; raise a ValueError if repeated failures stop it before any success."""
     most, out = min(workers, pool.workers), 0
     search.first = most
     with progress:
@@ -199,12 +195,7 @@ def _run(search: Search, pool: Calls, workers: int, progress: "_Progress") -> No
 
 
 class _Progress:
-    """Progress of a search: a bar with the incumbent or a line per evaluation, failures, and a summary of mistakes.
-
-    Args:
-        search: The search.
-        wanted: See `progress` of `tune`.
-    """
+    """Progress of a search: a bar with the incumbent or a line per evaluation, failures, and a summary of mistakes."""
 
     def __init__(self, search: Search, wanted: bool | None) -> None:
         from tqdm.auto import tqdm

@@ -48,11 +48,6 @@ class Tuned:
             ValueError: There are several objectives (see `pareto`), no evaluation succeeded, or none is feasible.
         """
         good, names = self.successes, self.header["objectives"]
-        if len(names) > 1:
-            raise ValueError(
-                f"best must be of a search with one objective, got {', '.join(names)}: "
-                "use .pareto, the front, or .recommended, its compromise"
-            )
         if not good:
             errors = [e.error.strip().rpartition("\n")[2] for e in self.evaluations if e.error]
             last = f", the last with {errors[-1]}" if errors else ""
@@ -62,6 +57,11 @@ class Tuned:
             least = min(good, key=lambda e: sum(max(v, 0.0) for v in e.violations))
             rule = described(self.header["constraints"])
             raise ValueError(f"evaluations must satisfy {rule}, got {len(good)} that do not; the nearest is {least!r}")
+        if len(names) > 1:
+            raise ValueError(
+                f"best must be of a search with one objective, got {', '.join(names)}: "
+                "use .pareto, the front, or .recommended, its compromise"
+            )
         return max(feasible, key=lambda e: e.rank)
 
     @property
@@ -158,13 +158,9 @@ class Tuned:
         return pd.DataFrame(rows, columns=None if rows else columns)
 
     def plot(self, axes: Any = None) -> Any:
-        """Plot the first objective of the evaluations, and the incumbent, over the budget used.
+        """Plot the first objective of evaluations and incumbent over the budget used; return matplotlib's axes.
 
-        Args:
-            axes: Matplotlib axes; None: new ones.
-
-        Returns:
-            The axes.
+        They are drawn on `axes`, by default on new ones.
 
         Raises:
             ModuleNotFoundError: matplotlib is not installed.

@@ -59,7 +59,7 @@ class CellTrainer(Scorer):
 
 
 def _table(seed: int, epochs: int) -> Table:
-    """Table for infos and headers, without results: cells are trained on request."""
+    """Return a table for infos and headers that has no results, because cells are trained on request."""
     nothing = np.full((1, 1, 1), np.nan)
     name = f"function/cellmini-{seed}-{epochs}"
     made = Provenance("measured", "this project", build.COMMIT, "MIT", "The hpo_envs developers. CellMini.")

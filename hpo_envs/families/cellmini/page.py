@@ -1,7 +1,5 @@
 """CellMini: recurrent cells trained by this project as character language models; final results and learning curves."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hpo_envs.core.engines.curves.params import CurveParams

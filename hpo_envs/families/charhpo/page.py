@@ -1,7 +1,5 @@
 """CharHPO: hyperparameter optimisation of character transduction models (Wiemerslage et al. 2024), sweep by sweep."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hpo_envs.core.engines.lookup.params import LookupParams

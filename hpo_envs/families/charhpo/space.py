@@ -1,7 +1,5 @@
 """CharHPO-v0: the whole search space of the character transduction sweeps, with a surrogate."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """CushLEPOR: tuning the weights of a translation metric against human scores (Han et al. 2021)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """FIESTA: model selection as a bandit (Moss et al. 2019)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hpo_envs.core.engines.bandit.params import BanditParams

@@ -1,7 +1,5 @@
 """NASBenchNLP-cell: recurrent cells built node by node (Klyuchnikov et al. 2020)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """NASBenchNLP: recurrent cells trained as language models; learning curves and final losses."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hpo_envs.core.engines.curves.params import CurveParams

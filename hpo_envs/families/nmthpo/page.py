@@ -1,7 +1,5 @@
 """NMTHPO: hyperparameter optimisation of transformers for machine translation (Zhang and Duh 2020)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

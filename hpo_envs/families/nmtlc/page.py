@@ -1,7 +1,5 @@
 """NMTLC: learning curves of machine translation systems as multi-fidelity environments."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hpo_envs.core.engines.curves.params import CurveParams

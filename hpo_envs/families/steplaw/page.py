@@ -1,7 +1,5 @@
 """StepLaw: learning rate and batch size of pretraining, with one grid per model and number of tokens."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hpo_envs.core.engines.lookup.params import LookupParams

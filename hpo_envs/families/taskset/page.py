@@ -1,7 +1,5 @@
 """TaskSet: tuning the optimizer of recurrent text classifiers; final results and learning curves."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hpo_envs.core.engines.curves.params import CurveParams

@@ -1,7 +1,5 @@
 """TextMini: small text models for different tasks, trained by this project; final results and learning curves."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hpo_envs.core.engines.curves.params import CurveParams

@@ -98,10 +98,10 @@ class Suite:
         same = np.array_equal(old[0], again[0]) and np.allclose(old[1], again[1], rtol=0.0, atol=2 * UNIT)
         return Repetition("same" if same else "agrees" if off <= DEVIATIONS else "differs", float(off))
 
-    def pooled(self, arrays: TrainingArrays, at: tuple[int, ...] = ()) -> Floats:
-        """Return (judged,) standard deviations of final scores between seeds, pooled over complete rows; 0 without any.
+    def pooled(self, arrays: TrainingArrays, at: tuple[int, ...]) -> Floats:
+        """Return (judged,) standard deviations of final scores between seeds of the table `at`.
 
-        `at` selects one of several tables.
+        They are pooled over complete rows; 0 without any.
         """
         done = (arrays["epochs"][at] == self.packing.epochs).all(axis=1)
         counts, losses = (arrays[name][at][done][:, :, -1].astype(np.float64) for name in ("counts", "losses"))

@@ -1,7 +1,5 @@
 """TableHPO and TableLC: environments on the user's own tables, made with `hpo_envs.tables.user`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar

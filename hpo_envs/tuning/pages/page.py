@@ -119,17 +119,11 @@ def _evaluations(tuned: Any, ended: Sequence[Evaluation]) -> str:
     metrics = [*dict.fromkeys(name for e in ended for name in e.metrics)]
     epochs = [_epoch(e) for e in ended]
     trained = any(epochs)
-    rows = [
-        [
-            num(e.number),
-            text(_status(e)),
-            *(num(e.metrics.get(m), f"{e.metrics[m]:.6g}" if m in e.metrics else "") for m in metrics),
-            *(_cell(e.config.get(n, "")) for n in names),
-            *([num(epoch)] * trained),
-            num(e.seconds),
-        ]
-        for e, epoch in zip(ended, epochs, strict=True)
-    ]
+    rows = []
+    for e, epoch in zip(ended, epochs, strict=True):
+        found = (num(e.metrics.get(m), f"{e.metrics[m]:.6g}" if m in e.metrics else "") for m in metrics)
+        config = (_cell(e.config.get(n, "")) for n in names)
+        rows.append([num(e.number), text(_status(e)), *found, *config, *([num(epoch)] * trained), num(e.seconds)])
     columns = [("n", "number"), ("", "status"), *(("n", m) for m in metrics), *(("", n) for n in names)]
     columns += [("n", "epoch")] * trained + [("n", "s")]
     shown = table("evaluations", "All evaluations, in the order in which they ended", columns, rows)

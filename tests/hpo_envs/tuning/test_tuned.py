@@ -66,6 +66,8 @@ def test_the_search_is_plotted(tuned: Tuned) -> None:
     pytest.importorskip("matplotlib").use("Agg")
     empty = Tuned(tuned.header, ())
     assert (len(empty.to_frame()), "<table" in empty._repr_html_(), len(empty.plot().lines)) == (0, True, 1)
+    with pytest.raises(ValueError, match="an evaluation must have succeeded, got 0"):
+        _ = Tuned(tuned.header | {"objectives": ["a", "b"]}, ()).recommended
     axes = tuned.plot()
     assert (axes.get_xlabel(), axes.get_ylabel(), len(axes.lines)) == ("evaluations", "score", 2)
 

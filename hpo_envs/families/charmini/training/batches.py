@@ -57,7 +57,7 @@ class PaddedWords:
 
 
 class Corpus(NamedTuple):
-    """The words of a language as arrays, by part (`train`, `development`, `test`), and their sizes."""
+    """Words and pronunciations as arrays, by part such as `train`, and the numbers of letters and phonemes."""
 
     sizes: Sizes
     parts: Mapping[str, PaddedWords]
@@ -111,7 +111,7 @@ class Packed:
         lengths: (n,) lengths, at least 1.
 
     Attributes:
-        order: (n,) the sequences, longest first; `words`, `place` and `inside` use this order.
+        order: (n,) indices of the sequences, longest first; `words`, `place` and `inside` refer to this order.
         sizes: Numbers of sequences with a first, second, ... symbol.
         words: (symbols,) sequence of each packed symbol.
         steps: (symbols,) position of each packed symbol in its sequence.

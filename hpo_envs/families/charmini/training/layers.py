@@ -76,7 +76,7 @@ class Dropout:
 
 
 class PackedLSTM(torch.autograd.Function):
-    """One direction of an LSTM layer on packed sequences, each step on the unfinished ones."""
+    """Autograd function of one direction of an LSTM layer on packed sequences, which end one after the other."""
 
     @staticmethod
     def forward(

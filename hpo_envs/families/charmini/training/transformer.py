@@ -152,11 +152,7 @@ class Transformer:
 
 
 class _Pads:
-    """Conversion of the tokens of a batch from packed to padded, and attention back to packed ones.
-
-    Args:
-        packed: Packing of the tokens.
-    """
+    """Conversion of the tokens of a batch from packed to padded, and attention of packed ones."""
 
     def __init__(self, packed: Packed) -> None:
         self._place = torch.from_numpy(packed.place)

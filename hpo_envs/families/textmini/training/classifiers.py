@@ -122,7 +122,7 @@ def _forest(x: Any, y: Ints, config: Mapping[str, Any], key: int) -> Classifier:
 
 
 def _embeddings(x: Any, y: Ints, config: Mapping[str, Any], key: int) -> Classifier:
-    """Softmax on weighted sums of learned vectors (Joulin et al. 2017), trained by AdaGrad on rounded derivatives."""
+    """Train a softmax on weighted sums of learned vectors (Joulin et al. 2017) by AdaGrad on rounded derivatives."""
     size, right = config["embeddings_size"], np.eye(y.max() + 1)[y]
     u = draws.uniform_many(draws.sequence(np.array([key], np.uint64), x.shape[1] * size))
     vectors, output = (2.0 * u.reshape(-1, size) - 1.0) / size, np.zeros((size, right.shape[1]))

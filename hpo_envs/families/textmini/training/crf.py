@@ -92,11 +92,12 @@ class Training(record.ResumableTraining):
         tagger.open_inmemory(model)
         sentences, tags = self._features.sentences, self._features.tags
 
-        def score(part: str) -> tuple[int, int, int]:
-            return counts([tagger.tag(sentence) for sentence in sentences[part]], tags[part], self._unit)
-
         self.epochs += 1
-        return evaluated(score, seconds, len(tags["validation"]) * self._features.seconds)
+        return evaluated(
+            lambda part: [tagger.tag(sentence) for sentence in sentences[part]],
+            lambda part, found: counts(found, tags[part], self._unit),
+            seconds, len(tags["validation"]) * self._features.seconds,
+        )  # fmt: skip
 
     def _fit(self, rows: Sequence[int]) -> bytes:
         config, algorithm = self._config, self._config["algorithm"]

@@ -70,13 +70,14 @@ class Training(record.ResumableTraining):
                 predict, self._size = classifiers.fit(weights, classes, config, self._key)
         seconds = time.process_time() - start + len(rows) * counted.seconds
 
-        def score(part: str) -> tuple[int, int, int]:
-            held = self._held[part]
-            classes = predict(features.weigh(counted.counts[held][:, kept], train, config))
-            return counts(labels[classes].tolist(), self._labels[held].tolist(), "texts")
+        def classify(part: str) -> Any:
+            return predict(features.weigh(counted.counts[self._held[part]][:, kept], train, config))
+
+        def count(part: str, found: Any) -> tuple[int, int, int]:
+            return counts(labels[found].tolist(), self._labels[self._held[part]].tolist(), "texts")
 
         self.epochs += 1
-        return evaluated(score, seconds, len(self._held["validation"]) * counted.seconds)
+        return evaluated(classify, count, seconds, len(self._held["validation"]) * counted.seconds)
 
     @staticmethod
     def _majority(classes: npt.NDArray[np.int64]) -> classifiers.Classifier:

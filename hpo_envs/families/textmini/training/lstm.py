@@ -44,12 +44,12 @@ class Training(run.SequenceModel):
         if not math.isfinite(loss):
             raise Diverged(f"loss {loss} in epoch {self.epochs}")
 
-        def score(part: str) -> tuple[int, int, int]:
-            words = self._corpus.parts[part]
+        def correct(part: str) -> int:
             with torch.no_grad():
-                return self._score(words, self._longest)[0], len(words), len(words)
+                return self._score(self._corpus.parts[part], self._longest)[0]
 
-        found = evaluated(score, seconds)
+        sizes = {part: len(words) for part, words in self._corpus.parts.items()}
+        found = evaluated(correct, lambda part, right: (right, sizes[part], sizes[part]), seconds)
         self._adam.epoch(found.correct)
         return found
 

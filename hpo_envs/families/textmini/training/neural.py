@@ -65,7 +65,7 @@ class Training(record.ResumableTraining):
         self._learn()
         self.epochs += 1
         seconds = time.process_time() - start
-        return evaluated(lambda part: counts(self._predict(part), self._labels[part], self._task.unit), seconds)
+        return evaluated(self._predict, lambda part, p: counts(p, self._labels[part], self._task.unit), seconds)
 
     def _learn(self) -> None:
         count, batch = len(self._ids["train"]), self._config["batch_size"]

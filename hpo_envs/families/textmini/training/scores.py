@@ -27,7 +27,7 @@ class PredictionCounts:
         test_predicted: `predicted` on the test set.
         test_gold: `gold` on the test set.
         seconds: Seconds of training, including the features of the texts.
-        inference: Seconds of predictions on the validation set, including their scores and the features of its texts.
+        inference: Seconds of predictions on the validation set, including the features of its texts.
     """
 
     correct: int
@@ -40,18 +40,24 @@ class PredictionCounts:
     inference: float
 
 
-def evaluated(score: Callable[[str], tuple[int, int, int]], seconds: float, features: float = 0.0) -> PredictionCounts:
-    """Score the validation and the test set, and measure the CPU time for the first.
+def evaluated(
+    predict: Callable[[str], Any],
+    count: Callable[[str, Any], tuple[int, int, int]],
+    seconds: float,
+    features: float = 0,
+) -> PredictionCounts:
+    """Evaluate a model on the validation and the test set, and measure the CPU time of the first predictions.
 
     Args:
-        score: Function from `validation` or `test` to the numbers of correct predictions, predictions and gold items.
+        predict: Function from `validation` or `test` to predictions.
+        count: Function from the part and its predictions to `counts`.
         seconds: Seconds of training.
         features: Seconds that the features of the validation set took.
     """
     start = time.process_time()
-    validation = score("validation")
+    predicted = predict("validation")
     inference = time.process_time() - start + features
-    return PredictionCounts(*validation, *score("test"), seconds, inference)
+    return PredictionCounts(*count("validation", predicted), *count("test", predict("test")), seconds, inference)
 
 
 def resample(task: str, repeat: int, count: int) -> npt.NDArray[np.int64]:
