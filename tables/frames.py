@@ -25,12 +25,10 @@ def config_columns(
 
     A hyperparameter with the name of another column (`taken`) is prefixed with `config.`.
     """
-    return {
-        column_of(h.name, taken): [
-            h.natural(v) if a else None for v, a in zip(raw[:, j].tolist(), active[:, j], strict=True)
-        ]
-        for j, h in enumerate(space)
-    }
+    found = {}
+    for h, column, mask in zip(space, raw.T.tolist(), active.T, strict=True):
+        found[column_of(h.name, taken)] = [h.natural(v) if a else None for v, a in zip(column, mask, strict=True)]
+    return found
 
 
 def column_of(name: str, taken: Collection[str]) -> str:

@@ -40,9 +40,7 @@ def packs() -> list[Path]:
 
 def document() -> dict[str, Any]:
     """Return the metadata: file objects of the packs and of their index, and a record set of the index."""
-    index = _file(
-        catalogue.PINS, "tables/catalogue/packs.csv", "text/csv", "Name and SHA-256 of packs and their tables"
-    )
+    index = _file(catalogue.PINS, "tables/catalogue/packs.csv", "text/csv", "Name and SHA-256 of packs and tables")
     column = "The table, `dataset/name`, or the pack", "SHA-256 of the table's canonical content, or of the file"
     fields = [
         {

@@ -80,13 +80,11 @@ def scaled(values: npt.ArrayLike, digits: npt.ArrayLike = 0) -> Array:
     Raises:
         ValueError: A value has more decimals, or its integer is 2**53 or larger.
     """
-    array = np.asarray(values, np.float64)
-    whole = np.rint(array * 10.0 ** np.asarray(digits))
+    array, most = np.asarray(values, np.float64), np.asarray(digits)
+    whole = np.rint(array * 10.0**most)
     different = unscaled(whole, digits) != array
     if different.any() or not (np.abs(whole) < 2**53).all():
-        raise ValueError(
-            f"values must have at most {np.asarray(digits).tolist()} decimals, got {array[different][:1].tolist()}"
-        )
+        raise ValueError(f"values must have at most {most.tolist()} decimals, got {array[different][:1].tolist()}")
     return smallest(whole.astype(np.int64))
 
 

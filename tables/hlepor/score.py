@@ -169,7 +169,7 @@ def score(
     parameters = _parameters(setting)
     pairs = [[t] if isinstance(t, str) else list(t) for t in (hypothesis, reference)]
     tokens = [[tokenizer(text) for text in side] for side in pairs]
-    statistics = collect(tokens[0], tokens[1], variant=variant, max_n=max(parameters.n, 0))
+    statistics = collect(tokens[0], tokens[1], variant=variant, max_n=parameters.n)
     result = segment_scores(statistics, parameters)
     return float(result[0]) if isinstance(hypothesis, str) else result
 

@@ -85,7 +85,7 @@ def check_name(name: str) -> str:
 
 def names() -> list[str]:
     """Return the sorted names, without prefix, of saved tables, tables remembered in this process and plugins."""
-    saved = {p.stem for p in folder().glob("*.npz")}
+    saved = {p.stem for p in folder().glob("*.npz") if _NAME.fullmatch(p.stem)}
     return sorted(saved | {n.removeprefix(PREFIX) for n in _remembered} | plugins.of("tables").keys())
 
 
@@ -120,7 +120,7 @@ def save(table: Table, path: str | Path | None = None, *, replace: bool = False)
     """
     from hpo_envs.tables.files import atomic, packs
 
-    target = folder() / f"{check_name(table.name)}.npz" if path is None else Path(path)
+    target = folder() / f"{check_name(table.name)}.npz" if path is None else Path(path).expanduser()
     if target.suffix != ".npz":
         raise ValueError(f"path must end in .npz, got {target}")
     same = False

@@ -44,10 +44,8 @@ def build(
     shape = (len(first), int(lines["repeat"].max()) + 1, len(levels))
     unit = found.stated.level or "full training"
     if np.prod(shape, dtype=float) * len(found.metrics) > CELLS:
-        raise ValueError(
-            f"{frame.source}: rows x repeats x {unit} x scores must be at most {CELLS}, got {shape[0]} x {shape[1]} x "
-            f"{shape[2]} x {len(found.metrics)}"
-        )
+        got = " x ".join(map(str, (*shape, len(found.metrics))))
+        raise ValueError(f"{frame.source}: rows x repeats x {unit} x scores must be at most {CELLS}, got {got}")
     size = f"{shape[0]} configurations, up to {shape[1]} run(s) each, {shape[2]} level(s), {len(lines)} lines"
     order, configs = _hashed(name, [found.values[h.name][first] for h in found.space])
     keys = [f"row-{r}" for r in order.tolist()]

@@ -177,9 +177,7 @@ def codes(cells: Cells) -> Index:
 def check_whole(name: str, cells: Cells) -> None:
     """Raise a ValueError for whole numbers that float64 cannot distinguish."""
     for v in (v for t in different(cells) if isinstance(v := number(t), int) and abs(v) > 2**53):
-        raise ValueError(
-            f"column {name}: whole numbers must be at most 2**53, beyond which float64 merges them, got {v}"
-        )
+        raise ValueError(f"column {name}: whole numbers must be at most 2**53, as float64 merges larger ones, got {v}")
 
 
 def column(name: str, cells: Cells, categorical: bool = False) -> tuple[Column, Mask]:

@@ -206,9 +206,8 @@ def of_frame(frame: Any, source: str, digest: str = "", lines: Sequence[Any] | N
         raise ValueError(f"{source}: columns must have distinct names, got {name!r} twice")
     if not names or len(frame) == 0:
         raise ValueError(f"{source} must have columns and at least one line, got {len(names)} and {len(frame)}")
-    frame = _unrolled(
-        frame.set_axis(range(2, len(frame) + 2) if lines is None else list(lines)).set_axis(names, axis=1)
-    )
+    index = range(2, len(frame) + 2) if lines is None else list(lines)
+    frame = _unrolled(frame.set_axis(index).set_axis(names, axis=1))
     names = list(frame)
     columns = {name: of_series(c) for j, n in enumerate(names) for name, c in _spread(n, frame.iloc[:, j]).items()}
     cells = pd.DataFrame(columns, frame.index, copy=False)

@@ -48,9 +48,8 @@ def space_of(given: Any) -> tuple[Hyperparameter, ...]:
     elif isinstance(given, Sequence) and all(isinstance(h, Hyperparameter) for h in given):
         space = tuple(given)
     else:
-        raise ValueError(
-            f"space must be a dict, a ConfigurationSpace or a sequence of Hyperparameter, got {str(given)[:80]!r}"
-        )
+        rule = "a dict, a ConfigurationSpace or a sequence of Hyperparameter"
+        raise ValueError(f"space must be {rule}, got {shown(given)}")
     if not space:
         raise ValueError("space must have at least one hyperparameter, got none")
     _check(space)
@@ -102,9 +101,8 @@ def _entry(name: str, value: Any) -> Hyperparameter:
         value = tuple(map(scalar, value))
         words = value[2:]
         if not 2 <= len(value) <= 4 or not all(map(is_number, value[:2])) or not set(words) <= set(WORDS):
-            raise ValueError(
-                f"{name} must be (low, high), optionally followed by {', '.join(WORDS)}, got {shown(value)}"
-            )
+            rule = f"(low, high), optionally followed by {', '.join(WORDS)}"
+            raise ValueError(f"{name} must be {rule}, got {shown(value)}")
         kind = next((w for w in words if w != "log"), None)
         value = {"low": value[0], "high": value[1], "log": "log" in words, "kind": kind}
     elif not isinstance(value, Mapping):

@@ -70,9 +70,8 @@ def shipped(name: str) -> Table:
     test = np.where(np.arange(len(runs.accuracy)) == runs.accuracy.argmax(), runs.test, np.nan)
     values = np.column_stack([runs.accuracy, runs.runtime, test])[:RUNS]
     configs = deactivate(space(parts(name)[2]), runs.drawn[:RUNS])
-    return assemble(
-        name, runs.names[:RUNS], configs, values, catalogue.provenance("charhpo", "measured"), (*METRICS, TEST)
-    )
+    provenance = catalogue.provenance("charhpo", "measured")
+    return assemble(name, runs.names[:RUNS], configs, values, provenance, (*METRICS, TEST))
 
 
 def recorded(name: str) -> SweepRuns:

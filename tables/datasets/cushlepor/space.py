@@ -89,9 +89,8 @@ class ParameterBox:
         """(6,) point of [-1, 1]^6 of a vector, n in the middle of its part; ValueError if it lies outside the box."""
         v = np.asarray(vector, dtype=np.float64)
         if v.shape != (6,) or not ((v >= self.low) & (v <= self.high)).all():
-            raise ValueError(
-                f"vector must lie in the box, {self.low.tolist()} to {self.high.tolist()}, got {v.tolist()}"
-            )
+            box = f"{self.low.tolist()} to {self.high.tolist()}"
+            raise ValueError(f"vector must lie in the box, {box}, got {v.tolist()}")
         with np.errstate(divide="ignore", invalid="ignore"):
             share = ((exact.log(v) if self.log else v) - self._start) / np.where(self._width > 0, self._width, 1.0)
         share[2] = (v[2] - self.low[2] + 0.5) / self._choices

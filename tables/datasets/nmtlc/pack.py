@@ -30,10 +30,8 @@ def make() -> packing.Packs:
     records = _PlainUnpickler(io.BytesIO(store.read(FILE))).load()
     arrays: dict[str, packs.Array] = {}
     for corpus, ends in CORPORA.items():
-        found = [
-            (_choices(r, space(corpus)), i) for i, r in enumerate(records) if (r["task"], r["src"], r["trg"]) == ends
-        ]
-        choices, places = zip(*sorted(found), strict=True)
+        own = [i for i, r in enumerate(records) if (r["task"], r["src"], r["trg"]) == ends]
+        choices, places = zip(*sorted((_choices(records[i], space(corpus)), i) for i in own), strict=True)
         curves = [records[i]["perplexity_curve"] for i in places]
         arrays[f"{corpus}/choices"] = np.array(choices, np.uint8).T
         arrays[f"{corpus}/source_index"] = packs.smallest(np.array(places))

@@ -98,9 +98,8 @@ def _drawn(values: Floats, decay: bool, whole: bool) -> DecidedScale:
     width = 1.0 if whole else 0.0  # an integer stands for an interval
     found: dict[Kind, float] = {"linear": -math.log(grid[-1] - grid[0] + width)}
     if grid[0] > 0:
-        found["log"] = -float(np.log(values).mean()) - math.log(
-            math.log((grid[-1] + width / 2) / (grid[0] - width / 2))
-        )
+        nats = math.log((grid[-1] + width / 2) / (grid[0] - width / 2))
+        found["log"] = -float(np.log(values).mean()) - math.log(nats)
     if decay:
         rest = 1 - grid
         found["decay"] = -float(np.log(rest).mean()) - math.log(math.log(rest[0] / rest[-1]))

@@ -65,7 +65,7 @@ def test_configuration_spaces_with_their_conditions() -> None:
     "space, message",
     [
         ({}, "space must have at least one hyperparameter, got none"),
-        (3, "space must be a dict, a ConfigurationSpace or a sequence of Hyperparameter, got '3'"),
+        (3, "space must be a dict, a ConfigurationSpace or a sequence of Hyperparameter, got 3"),
         ({"a": (3, 1)}, "range of a must be finite numbers, low <= high, got 3 to 1"),
         ({"a": (0.0, 1.0, "log")}, "range of a must be 0 < low <= high, got 0 to 1"),
         ({"a": (0, 1, "lag")}, r"a must be \(low, high\), optionally followed by log, int, float"),

@@ -66,8 +66,10 @@ def test_what_is_wrong_in_schema(given: dict[str, Any], message: str) -> None:
     rejects(message, from_text, TEXT, **given)
 
 
-def test_saved_table_is_table(table: Table, tmp_path: Path) -> None:
-    path = user.save(table, tmp_path / "here.npz")
+def test_saved_table_is_table(table: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    path = user.save(table, "~/here.npz")
+    assert path == tmp_path / "here.npz"
     assert user.load("sweep") is table  # a file elsewhere is not found by the name
     user._remembered.clear()
     assert not user.exists("sweep")
@@ -93,6 +95,8 @@ def test_replacing_table_is_seen_at_once(table: Table, folder: Path, file: str |
 def test_unreadable_table_hides_no_other(table: Table, folder: Path) -> None:
     user.save(table)
     (folder / "broken.npz").write_bytes(b"PK\x03\x04 not a table")
+    (folder / "no name.npz").write_bytes(b"")
+    assert user.names() == ["broken", "sweep"]
     with pytest.warns(UserWarning, match="saved table broken is left out"):
         assert [s.id for s in registry.own()] == ["TableHPO-sweep-v0"]
 
