@@ -63,13 +63,10 @@ def after(run: Recorded, most: float = 1.0) -> Floats:
 
 
 def normalised(incumbents: Floats, best: Floats, reference: Floats, most: float = 1.0) -> Floats:
-    """Return the (n, k) regret of the incumbents of n runs with one objective, or minus the incumbents without a scale.
+    """Return the (n, k) regret, at most `most`, of the (n, k) incumbent rewards of n runs with one objective.
 
-    Args:
-        incumbents: (n, k) rewards.
-        best: (n, 1) best reward of each scale; (n, 0) if there is none, so that scores are raw.
-        reference: (n, 1) reward of regret 1; where it is not below the best, all regrets are 0.
-        most: Upper limit.
+    `best` and `reference` are the (n, 1) rewards of regret 0 and 1; where the best is not above the reference, all
+    regrets are 0. Without a scale they are (n, 0), and the result is minus the incumbents.
     """
     if not best.shape[1]:
         return -incumbents
@@ -86,16 +83,6 @@ def of_rows(rewards: Floats) -> Floats:
     return np.asarray(normalised(rewards[None], np.array([[best]]), np.array([[median]]))[0])
 
 
-def final(run: Recorded, regret: Floats) -> float:
-    """Return the last regret or raw score; with one noisy objective that of the recommendation, if its truth is known.
-
-    `regret` is the result of `after` on the run.
-    """
-    if noisy(run) and run.rewards.ndim == 1 and run.recommended_truth is not None:
-        return float(_regret(np.ravel(run.recommended_truth), of_header(run.header))[0])
-    return float(regret[-1])
-
-
 def raw(run: Recorded) -> bool:
     """Return whether no scale is known, so that scores are minus the incumbents; errors are those of `scale_of`."""
     return bool(scale_of(run.header)["source"] == "none")
@@ -106,7 +93,7 @@ def noisy(run: Recorded) -> bool:
     return "truth" in run.evaluated
 
 
-def _regret(incumbents: Floats, scale: Scale, most: float = 1.0) -> Floats:
+def _regret(incumbents: Floats, scale: Scale, most: float) -> Floats:
     return np.asarray(normalised(incumbents[None], scale.best[None], scale.reference[None], most)[0])
 
 
@@ -195,10 +182,7 @@ def at_costs(
 def averaged(header: Mapping[str, Any], costs: Floats, regret: Floats) -> Any:
     """Return the (...) mean regret over the budget: over its evaluations, or over `SHARES` of it in another unit.
 
-    Args:
-        header: Header of the runs, which share budget, its unit, and the source of the scale.
-        costs: (..., k) cost of each evaluation.
-        regret: (..., k) regret after each evaluation.
+    `costs` and `regret` are (..., k), of each evaluation and after it; the runs must share their `header`.
     """
     budget = float(header["budget"])
     if header["cost_unit"] == "evaluations":

@@ -36,14 +36,9 @@ SHARE = 0.1
 
 
 def relative_at(scores: npt.ArrayLike, k: int, variant: Variant = "paper") -> float:
-    """Rel@k: score of the k-th best run in per cent of the best (section 3.2).
+    """Rel@k of (n,) scores: the k-th highest in per cent of the highest (section 3.2).
 
-    `paper` counts the best run as the first; `published` as the zeroth, so its Rel@k is the paper's Rel@(k + 1).
-
-    Args:
-        scores: (n,) scores, higher is better, the best > 0.
-        k: Position, from 1 to n (`published`: to n - 1).
-        variant: `paper` or `published`.
+    `paper` counts the best run as the first, k = 1; `published` as the zeroth, so its Rel@k is the paper's Rel@(k + 1).
 
     Raises:
         ValueError: Unknown variant, k out of range, scores empty, NaN or infinite, or best score <= 0.
@@ -53,14 +48,9 @@ def relative_at(scores: npt.ArrayLike, k: int, variant: Variant = "paper") -> fl
 
 
 def mean_at(scores: npt.ArrayLike, k: int, variant: Variant = "paper") -> float:
-    """mean@k: mean score of the k best runs in per cent of the best (equation 1).
+    """mean@k of (n,) scores: the mean of the k highest in per cent of the highest (equation 1).
 
-    `paper` averages runs 2 to k; `published` averages runs 1 to k, the best included.
-
-    Args:
-        scores: (n,) scores, higher is better, the best > 0.
-        k: Number of runs, from 2 (`published`: 1) to n.
-        variant: `paper` or `published`.
+    `paper` averages runs 2 to k (k >= 2); `published` averages runs 1 to k, the best included.
 
     Raises:
         ValueError: Unknown variant, k out of range, scores empty, NaN or infinite, or best score <= 0.
@@ -70,7 +60,7 @@ def mean_at(scores: npt.ArrayLike, k: int, variant: Variant = "paper") -> float:
 
 
 def best_equivalent(scores: npt.ArrayLike, rope: float = ROPE, variant: Variant = "paper") -> float:
-    """Percentage of best-equivalent runs: those at most `rope` below the best, which counts, too (section 3.2).
+    """Percentage of (n,) scores at most `rope` below the best, itself included: best-equivalent runs (section 3.2).
 
     `paper` divides by the number of runs n, `published` by n - 1.
 
@@ -82,7 +72,7 @@ def best_equivalent(scores: npt.ArrayLike, rope: float = ROPE, variant: Variant 
 
 
 def expected_equivalent(scores: npt.ArrayLike, rope: float = ROPE, variant: Variant = "paper") -> float:
-    """Expected percentage of equivalent runs: mean share of runs within `rope` of a run (section 3.2).
+    """Mean percentage of (n,) scores within `rope` of a score: expected equivalent runs (section 3.2).
 
     `paper` counts each run among its equivalents and divides by n; `published` leaves it out and divides by n - 1.
 
@@ -104,17 +94,11 @@ def expected_equivalent(scores: npt.ArrayLike, rope: float = ROPE, variant: Vari
 
 
 def rank_similarity(configs: Any) -> Floats:
-    """Return the average rank of each run over its hyperparameters (equation 2); rank 1 is the largest value.
+    """Return the (n,) average ranks of runs over their d hyperparameters (equation 2), multiples of 1/d.
 
-    Every hyperparameter's values are sorted from the largest to the smallest; equal values share a rank and the next
-    value has the next integer (dense ranks).
-
-    Args:
-        configs: (n, d) numbers, or a DataFrame of n runs and d hyperparameters; non-numeric columns must be ordered
-            categoricals of pandas.
-
-    Returns:
-        (n,) ranks, multiples of 1/d.
+    Every hyperparameter's values are sorted from the largest (rank 1) to the smallest; equal values share a rank and
+    the next value has the next integer (dense ranks). `configs` are (n, d) numbers, or a DataFrame of n runs and d
+    hyperparameters, in which columns that are not numeric must be ordered categoricals of pandas.
 
     Raises:
         ValueError: Wrong shape, NaN, a column without an order, or a constant column, which has to be left out.
@@ -125,15 +109,11 @@ def rank_similarity(configs: Any) -> Floats:
 def performance_correlation(
     ranks: npt.ArrayLike, scores: npt.ArrayLike, best: int | None = None, variant: Variant = "paper"
 ) -> float:
-    """Spearman's rho between distance in rank and loss in score, both to the best run (section 3.3).
+    """Spearman's rho between distance in rank and loss in score, both to the best of n runs (section 3.3).
 
-    `paper` leaves the best run itself out, `published` keeps it.
-
-    Args:
-        ranks: (n,) ranks from `rank_similarity`, or any numbers that are close for similar runs.
-        scores: (n,) scores, higher is better.
-        best: Index of the best run, by default the first of them; rho depends on it if several are tied.
-        variant: `paper` or `published`.
+    `paper` leaves the best run itself out, `published` keeps it. The (n,) `ranks` are those of `rank_similarity`, or
+    any numbers that are close for similar runs; `best` is the index of the best run, by default of the first one, as
+    rho depends on it if several are tied.
 
     Raises:
         ValueError: NaN, unequal lengths, `best` not a best run, or constant ranks or scores (rho is undefined).
@@ -148,7 +128,7 @@ def performance_correlation(
 
 
 def maxima(ranks: npt.ArrayLike, scores: npt.ArrayLike) -> int:
-    """Number of runs with a better score than both neighbours in rank (section 3.3).
+    """Number of runs with a better score than both neighbours in rank (section 3.3); ranks and scores are (n,).
 
     Runs are sorted by rank and, within equal ranks, from the best to the worst score. A maximum is strict and interior.
 
@@ -160,7 +140,7 @@ def maxima(ranks: npt.ArrayLike, scores: npt.ArrayLike) -> int:
 
 
 def average_change(ranks: npt.ArrayLike, scores: npt.ArrayLike, variant: Variant = "paper") -> float:
-    """Average absolute change of the score between neighbours in rank (equation 3), in the unit of the score.
+    """Average absolute change of the score between neighbours in rank (equation 3); ranks and scores are (n,).
 
     Runs are sorted as for `maxima`. `paper` divides the n - 1 changes by n, `published` by n - 1.
 

@@ -117,14 +117,9 @@ class Comparison:
         return comparison
 
     def run(self, executor: AnyExecutor | None = None, **how: Any) -> Comparison:
-        """Run the missing runs of the study; stored runs are replayed.
+        """Run the missing runs of the study, replay the stored ones, and return this comparison with all of them.
 
-        Args:
-            executor: See `conduct`.
-            **how: Other arguments of `hpo_envs.benchmarks.study.scheduler.conduct`, except `take`.
-
-        Returns:
-            This comparison, with all runs of the study.
+        Arguments are those of `hpo_envs.benchmarks.study.scheduler.conduct`, except the first two and `take`.
 
         Raises:
             ValueError: See `conduct`; a replay gives other results; there is no study; or this is a second call.
@@ -208,8 +203,7 @@ class Comparison:
         Raises:
             ValueError: There are no runs, or they cannot be compared.
         """
-        plain: dict[str, Any] = summary.rounded(self._parts[2])
-        return plain
+        return dict(summary.rounded(self._parts[2]))
 
     def verdict(self) -> str:
         """Return the verdict, one line for each track; errors are those of `scores`."""
@@ -225,10 +219,7 @@ class Comparison:
         return summary.whole(self._scores, scored, first, found, facts, with_fronts=with_fronts)
 
     def frame(self, table: str = "evaluations") -> Any:
-        """Return one of the two tables of runs, see `hpo_envs.benchmarks.study.flat`, as a pandas DataFrame.
-
-        Args:
-            table: `runs` or `evaluations`.
+        """Return the table `evaluations` or `runs` as a pandas DataFrame, see `hpo_envs.benchmarks.study.flat`.
 
         Raises:
             ValueError: The table is unknown, or there are no runs.
@@ -237,11 +228,7 @@ class Comparison:
         return made[one_of("table", table, made)](self.blocks()).to_pandas()
 
     def plot(self, track: str | None = None, axes: Any = None) -> Any:
-        """Draw the ranking of a track with its intervals; return matplotlib's axes.
-
-        Args:
-            track: Name of the track; default: the first.
-            axes: Axes to draw on; None: new ones.
+        """Draw the ranking of a track (default: the first) with its intervals; return matplotlib's axes (default: new).
 
         Raises:
             ValueError: The track is unknown, or see `scores`.
@@ -253,10 +240,8 @@ class Comparison:
     def report(self, path: Path | str | None = None, *, title: str = "Comparison of agents", command: str = "") -> Path:
         """Write the comparison as one self-contained page; return its path.
 
-        Args:
-            path: Path of the page; default: `report.html` in the folder of the runs.
-            title: Title of the page.
-            command: Command that repeats the runs.
+        The page shows the title, and the command that repeats the runs; the default path is `report.html` in the folder
+        of the runs.
 
         Raises:
             ValueError: There is neither a path nor a folder, a symbolic link leads out of the folder, or see `scores`.
@@ -273,14 +258,10 @@ class Comparison:
         return page
 
     def paper(self, out: Path | str, command: str = "") -> list[Path]:
-        """Write tables in LaTeX, pictures, tidy CSV and an appendix to a folder; return the files.
+        """Write tables in LaTeX, pictures, tidy CSV and an appendix to the folder `out`; return the paths of the files.
 
-        `paper.tex` compiles to a page with all of them. Its pictures are also available as `ranks` and `anytime` of
-        `hpo_envs.benchmarks.plots`.
-
-        Args:
-            out: The folder.
-            command: Command that writes the files, as typed; default: this call.
+        `paper.tex` compiles to a page with all of them; its appendix has `command`, the one that writes these files
+        (default: this call). The pictures are also available as `ranks` and `anytime` of `hpo_envs.benchmarks.plots`.
 
         Raises:
             ValueError: There are no runs, they cannot be compared, or a file to write is a symbolic link.
@@ -315,14 +296,13 @@ class Comparison:
             scored, first, _ = self._parts
             cells = self.scores["cells"]
         except ValueError:  # there is nothing to score
-            scored, first, cells = {}, {}, None
-        labels = {h["env"]: label for label, h in first.items()}
+            scored, first, cells = {}, {}, []
+        scores = {h["env"]: scored[label] for label, h in first.items()}
         for env, by_agent in self.by_environment().items():
             h, seeds = next(iter(by_agent.values()))[0].header_of(0), max(sum(map(len, b)) for b in by_agent.values())
             spent = f"{h['budget']:g} {h['cost_unit']}"
             text = f"{env}: {h['kind']} table {h['table']}, sha256 {h['sha256'][:12]}\n{seeds} seeds, budget {spent}"
-            if env in labels:
-                by = scored[labels[env]]
+            if by := scores.get(env):
                 path = self.folder / FIGURES / env
                 picture, *_ = (atomic.inside(self.folder, f) for f in style.files(path))
                 panel = summary.rounded(summary.curves(by, h)["evaluations"])
@@ -337,9 +317,8 @@ class Comparison:
                 else:
                     text += f"\nplot: {picture}"
             yield text
-        if cells is None:
-            return
-        atomic.write_csv(atomic.inside(self.folder, self.folder / "summary.csv"), [_flat(cell) for cell in cells])
+        if cells:
+            atomic.write_csv(atomic.inside(self.folder, self.folder / "summary.csv"), [_flat(cell) for cell in cells])
 
     def digest(self) -> str:
         """Return the sha256 of the runs in any order, without seconds and `suite`; equal digests mean equal results."""

@@ -74,13 +74,8 @@ def files(
 ) -> Iterator[tuple[str, bytes | str]]:
     """Yield the name and content of each file; without matplotlib a `ModuleNotFoundError` says how to install it.
 
-    Args:
-        tracks: Tracks of a summary.
-        cells: Lines of `scores.csv`.
-        runs: Data frame of runs.
-        evaluations: Data frame of evaluations.
-        facts: Further sentences of the appendix; may be empty.
-        commands: Commands that made the runs and these files, as typed.
+    `tracks` are those of a summary, `cells` the rows of `scores.csv`, `runs` and `evaluations` the data frames of
+    `Comparison.frame`, `facts` further sentences of the appendix, and `commands` those that made the runs and files.
     """
     drawn = [t for t in tracks if not (t["raw"] or t["flat"])]
     parts: list[dict[str, Any]] = []

@@ -255,14 +255,6 @@ def _groups(block: Block) -> Iterable[npt.NDArray[np.intp]]:
     return (np.flatnonzero(block.which == k) for k in known[np.argsort(first)])
 
 
-def _measured(block: Block, index: npt.NDArray[np.intp]) -> list[Any]:
-    """The arrays of `ScoredRuns` from `anytime` to `spent`, for runs of equal length."""
-    at = block.at(index)
-    costs = block.arrays["cost"][at]
-    spent = costs.sum(axis=1) / float(block.header_of(int(index[0]))["budget"])
-    return [block.mean[index], block.final[index], block.regret[at], _narrow(costs), spent]
-
-
 def _narrow(costs: Floats) -> npt.NDArray[Any]:
     """Return costs as uint8 if all are integers up to 255, else unchanged."""
     with np.errstate(invalid="ignore"):

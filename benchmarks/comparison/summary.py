@@ -56,20 +56,12 @@ def whole(
     first: Mapping[str, Header],
     found: Mapping[str, Any],
     facts: Mapping[str, str],
-    with_fronts: bool = True,
+    with_fronts: bool,
 ) -> dict[str, Any]:
-    """Return the summary from scores and the three results of `parts` on them, with curves and fronts.
+    """Return the summary from scores and the results of `parts` on them (`scored`, `first` and `found`).
 
-    Args:
-        collected: The scores.
-        scored: Scores by environment and agent.
-        first: Header of each environment's first run.
-        found: `tracks`, `cells` and `selections`.
-        facts: `title`, `command`, `checked` and, if runs are missing, `missing`.
-        with_fronts: Whether to keep attainment surfaces, which contain rewards.
-
-    Returns:
-        Plain data by the names in `PARTS`, and the facts.
+    It is plain data by the names in `PARTS`, and the other `facts`: `checked` and, if runs are missing, `missing`.
+    Without `with_fronts` there are no attainment surfaces, which contain rewards.
     """
     cells = {key: collected.cells[key] for key in collected.ordered()}
     agents: dict[str, dict[str, Any]] = {}

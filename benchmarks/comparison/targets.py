@@ -157,9 +157,7 @@ def score(run: Run, tolerance: float | None = None) -> dict[str, float]:
 def summarise(by_agent: Mapping[str, Sequence[Run]], tolerance: float | None = None) -> list[dict[str, Any]]:
     """Return a record per agent and target: n, fraction of runs that reached it; mean, std and interval if all did.
 
-    Args:
-        by_agent: Runs on one id, by agent.
-        tolerance: See `tolerance_of`.
+    `by_agent` are runs on one id by agent; `tolerance` is that of `tolerance_of`.
 
     Raises:
         ValueError: There are no runs, or they are on different ids or kinds of tables; see also `score`.

@@ -11,7 +11,7 @@ import functools
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 from hpo_envs.benchmarks.runs.limits import WorkerLost as WorkerLost
 
@@ -27,8 +27,8 @@ class _Call:
         return getattr(self.argument, "foreign", None)  # code that its worker runs, see `Processes.submit`
 
 
-class Calls:
-    """Calls in this process, each executed when its result is requested."""
+class Calls(contextlib.AbstractContextManager["Calls"]):
+    """Calls in this process, each executed when its result is requested; a context that closes them."""
 
     workers: int = 1  # largest number of concurrent calls
 
@@ -61,9 +61,6 @@ class Calls:
     def close(self) -> None:
         """Stop the workers; there are none in this process."""
 
-    def __enter__(self) -> Self:
-        return self
-
     def __exit__(self, *error: object) -> None:
         self.close()
 
@@ -86,10 +83,10 @@ class PooledCalls(Calls):
 
     def __init__(self, pool: Any, workers: int = 1000, losses: int = 2) -> None:
         super().__init__()
-        self._factory = None if hasattr(pool, "submit") else pool
+        self._factory: Any = None if hasattr(pool, "submit") else pool
+        self._made: Any = pool if self._factory is None else None
         if self._factory is not None and not callable(pool):
             raise ValueError(f"executor must be a concurrent.futures.Executor or a factory of one, got {pool!r}")
-        self._made: Any = pool if self._factory is None else None
         self.workers, self._losses = workers, losses
         self._flying: dict[concurrent.futures.Future[Any], _Call] = {}
         self._suspects: collections.deque[_Call] = collections.deque()
@@ -131,7 +128,6 @@ class PooledCalls(Calls):
                 call = next((c for c in self._calls if c.foreign == alike), call)
             try:
                 if self._made is None:
-                    assert self._factory is not None
                     self._made = self._factory()
                 future = self._made.submit(_caught, call.function, call.argument)
             except concurrent.futures.BrokenExecutor as error:
@@ -180,11 +176,11 @@ AnyExecutor = Calls | concurrent.futures.Executor | Callable[[], concurrent.futu
 """An executor, a factory of one, or `Calls` that the caller closes."""
 
 
-def calls_on(pool: AnyExecutor | None) -> Calls:
-    """Return calls on a user's executor or factory, or in this process (None); `Calls` are returned unchanged."""
-    if pool is None:
-        return Calls()
-    return pool if isinstance(pool, Calls) else PooledCalls(pool)
+def calls_on(pool: AnyExecutor | None) -> contextlib.AbstractContextManager[Calls]:
+    """Return a context of calls on a user's executor or factory, or in this process (None); `Calls` are not closed."""
+    if isinstance(pool, Calls):
+        return contextlib.nullcontext(pool)
+    return Calls() if pool is None else PooledCalls(pool)
 
 
 def of_jobs(jobs: int) -> Calls:

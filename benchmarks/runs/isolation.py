@@ -65,30 +65,28 @@ class IsolatedProcess(contextlib.AbstractContextManager["IsolatedProcess"]):
 
     Args:
         agent: Registered name, `module:factory`, or a factory that can be imported by name.
-        python: Interpreter of another environment with the agent's packages, NumPy and Gymnasium; this package is
-            provided by a link. Default: the current interpreter.
+        isolate: True, or the interpreter of another environment with the agent's packages, NumPy and Gymnasium; this
+            package is provided by a link.
 
     Raises:
         ValueError: The factory cannot be imported, the interpreter does not exist, or the system has no POSIX pipes.
     """
 
-    def __init__(self, agent: str | Callable[..., Agent], python: str | None = None) -> None:
+    def __init__(self, agent: str | Callable[..., Agent], isolate: bool | str = True) -> None:
         if os.name != "posix":
             raise ValueError(f"isolate must be False on systems without POSIX pipes, got True on {sys.platform}")
-        if python is not None:
-            found = shutil.which(python)
-            if found is None:
-                raise ValueError(f"isolate must be True, False or a Python interpreter, got {python!r}")
-            # Absolute, for the process has another working folder; a link into an environment must stay one.
-            python = os.path.abspath(found)
-        self.agent, self.elsewhere = name_of(agent), python is not None
+        self.agent, self.elsewhere = name_of(agent), isinstance(isolate, str)
+        python = shutil.which(isolate) if isinstance(isolate, str) else sys.executable
+        if python is None:
+            raise ValueError(f"isolate must be True, False or a Python interpreter, got {isolate!r}")
         self._folder = tempfile.TemporaryDirectory(prefix="hpo-envs-agent-", ignore_cleanup_errors=True)
         if self.elsewhere:  # next to this package may lie others, which are not for that interpreter
             Path(self._folder.name, "hpo_envs").symlink_to(HERE)
         shown, output = multiprocessing.Pipe(duplex=False)
         self._output = screen.relay(shown)
         self._process = subprocess.Popen(  # noqa: S603
-            [python or sys.executable, "-m", "hpo_envs.agents.serve"],
+            # Absolute, for the process has another working folder; a link into an environment must stay one.
+            [os.path.abspath(python), "-m", "hpo_envs.agents.serve"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=output.fileno(),
@@ -224,10 +222,10 @@ class IsolatedProcess(contextlib.AbstractContextManager["IsolatedProcess"]):
 
 
 @functools.cache
-def supports_of(agent: str, python: str | None = None) -> tuple[str, ...]:
+def supports_of(agent: str, isolate: bool | str) -> tuple[str, ...]:
     """Return `Agent.supports` of an isolated agent; empty if its process fails, as its runs will report the error."""
     try:
-        with IsolatedProcess(agent, python) as process, limits.deadline(SUPPORTS_SECONDS):
+        with IsolatedProcess(agent, isolate) as process, limits.deadline(SUPPORTS_SECONDS):
             return tuple(map(str, process.call("supports", agent=agent)))
     except (AgentError, TypeError, limits.RunTimeout):
         return ()

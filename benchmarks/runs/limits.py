@@ -133,8 +133,8 @@ def interrupts() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def memory(share: float = SHARE) -> Iterator[None]:
-    """Context that limits the enclosed code to a share of the free memory; exceeding it raises a `MemoryError`.
+def memory() -> Iterator[None]:
+    """Context that limits the enclosed code to `SHARE` of the free memory; exceeding it raises a `MemoryError`.
 
     Only on Linux and in the main thread; elsewhere nothing is limited.
     """
@@ -147,7 +147,7 @@ def memory(share: float = SHARE) -> Iterator[None]:
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
     with open("/proc/self/statm", encoding="ascii") as stream:
         now = int(stream.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
-    limits = [value for value in (soft, hard, now + int(share * free)) if value != resource.RLIM_INFINITY]
+    limits = [value for value in (soft, hard, now + int(SHARE * free)) if value != resource.RLIM_INFINITY]
     resource.setrlimit(resource.RLIMIT_AS, (min(limits), hard))
     try:
         yield

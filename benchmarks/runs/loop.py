@@ -103,8 +103,7 @@ def run(
     """
     registry.require_spec("env_id", env_id)
     seeds = _check_seeds(seeds)
-    given: Any = {"target": target, "env_kwargs": env_kwargs, "isolate": isolate}
-    given |= {"transfer": transfer, "budget": budget}
+    given: Any = dict(target=target, env_kwargs=env_kwargs, isolate=isolate, transfer=transfer, budget=budget)
     if executor is not None:
         return _elsewhere(functools.partial(run, agent, env_id, **given, **hyperparameters), seeds, executor, progress)
     hashed, own = map(list, zip(*(seeds_of(env_id, s) for s in seeds), strict=True))
@@ -124,7 +123,7 @@ def run(
         if isinstance(isolate, (bool, str)) and isolate:
             from hpo_envs.benchmarks.runs.isolation import IsolatedProcess
 
-            isolate = stack.enter_context(IsolatedProcess(agent, None if isolate is True else isolate))
+            isolate = stack.enter_context(IsolatedProcess(agent, isolate))
         if isolate:
             pool = isolate.pool(problem, own, hyperparameters, episodes.rows)
         else:
@@ -170,10 +169,7 @@ def _elsewhere(
     """Return the runs of `seeds` in order, made in batches on an executor."""
     parts = [seeds[i : i + TOGETHER] for i in range(0, len(seeds), TOGETHER)]
     found: dict[int, Runs] = {}
-    with contextlib.ExitStack() as stack:
-        watch = stack.enter_context(_watch(progress, "runs", None))
-        own = calls_on(executor)
-        calls = own if own is executor else stack.enter_context(own)
+    with _watch(progress, "runs", None) as watch, calls_on(executor) as calls:
         for i, runs in calls.map(some, parts):
             found[i] = runs
             if watch is not None:

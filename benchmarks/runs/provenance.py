@@ -113,14 +113,9 @@ def header_of(
 ) -> dict[str, Any]:
     """Return the part of the header of runs that is known before they start, as plain JSON.
 
-    Args:
-        params: `Params` of an environment of the id, made with `env_kwargs`.
-        spec: Spec of the id.
-        env_kwargs: Arguments of the environment. `table` is left out: its name, kind and sha256 are in each run.
-        agent: See `run`.
-        hyperparameters: Arguments of the agent.
-        isolated: Whether the agent runs in a separate process.
-        versions: Versions of packages, if the agent runs in the interpreter of another environment.
+    `params` are those of an environment made with `env_kwargs`, of which the header has no `table`: its name, kind and
+    sha256 are in each run. `isolated` says whether the agent runs in a separate process, and `versions` are those of
+    packages if this process has the interpreter of another environment.
     """
     own, code = of_agent(agent), of_environment(spec, env_kwargs)
     header = {

@@ -14,6 +14,7 @@ import gymnasium as gym
 import numpy as np
 
 from hpo_envs.agents.models.source import Source
+from hpo_envs.benchmarks.analysis.scales import every_action
 from hpo_envs.core.family import Distribution
 from hpo_envs.core.params import Params
 from hpo_envs.families import registry
@@ -143,8 +144,7 @@ def _rows(params: Any) -> dict[str, Floats]:
 def _curves(params: Any) -> dict[str, Floats]:
     """Return `_rows` at the last fidelity, and (rows, levels, ...) curves and costs, NaN after the longest repeat."""
     rows, levels = params.rows, len(params.levels)
-    each = np.stack(np.meshgrid(np.arange(rows), np.arange(levels), indexing="ij"), axis=-1).reshape(-1, 2)
-    curves = params.truth(0, each).reshape(rows, levels, -1)
+    curves = params.truth(0, every_action(params, rows)).reshape(rows, levels, -1)
     kept = np.arange(params.repeats) < params.count[:, None]
     ends = np.where(kept, params.ends.reshape(kept.shape), 0).max(axis=1)
     over = np.arange(levels) > ends[:, None]

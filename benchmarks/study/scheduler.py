@@ -69,14 +69,11 @@ def progress() -> Iterator[ProgressCallback]:
 
     def watch(done: int, total: int) -> None:
         if not bars:
-            bars.append(tqdm(total=total, initial=done, unit=" runs"))
+            bars.append(stack.enter_context(tqdm(total=total, initial=done, unit=" runs")))
         bars[0].update(done - bars[0].n)
 
-    try:
+    with contextlib.ExitStack() as stack:
         yield watch
-    finally:
-        for bar in bars:
-            bar.close()
 
 
 def conduct(
@@ -92,7 +89,7 @@ def conduct(
     part: tuple[int, int] | None = None,
     command: str = "",
 ) -> StudyState:
-    """Run and store the missing runs of a study.
+    """Run and store the missing runs of a study; return its state.
 
     After any interruption (an error, Ctrl-C, a kill), stored runs remain; the next call runs the rest. An agent that
     raises an error is stopped on that id only, see `StudyState.errors`.
@@ -101,7 +98,7 @@ def conduct(
         study: The study.
         folder: Folder of the store; None: runs are kept in memory.
         executor: Any `concurrent.futures.Executor`; a factory of one, which replaces a broken pool; or `Calls` of
-            `hpo_envs.benchmarks.runs.executors`. It is not closed. Default: this process.
+            `hpo_envs.benchmarks.runs.executors`. Only what a factory makes is closed. Default: this process.
         take: Function that is called with new runs, as columns, once they are stored.
         watch: Progress callback.
         seconds: Target duration of a task in seconds.
@@ -109,9 +106,6 @@ def conduct(
         most: Limit of the expected seconds of function calls, such as trainings, in missing runs.
         part: (k, n): run only part k of n, see `plan.part`, unless another process is running it.
         command: Command that requests the runs, as typed.
-
-    Returns:
-        State of the study.
 
     Raises:
         ValueError: The folder has runs that must not be mixed with the study's; no agent fits any environment; the
@@ -127,11 +121,10 @@ def conduct(
             f"the trainings of a study must take at most {most / 3600:g} h unless confirmed (--yes), got about "
             f"{length / 3600:.1f} h of one core"
         )
-    own = calls_on(executor)
-    with _alone(store.folder, part, outcome), contextlib.nullcontext() if own is executor else own:
+    with _alone(store.folder, part, outcome), calls_on(executor) as calls:
         if store.folder is not None:
             manifest.note(store.folder, outcome.pairs, command)
-        _carry_out(tasks, own, outcome, take, watch)
+        _carry_out(tasks, calls, outcome, take, watch)
     return outcome
 
 

@@ -68,13 +68,9 @@ def write(runs: Sequence[Run], folder: Path | str) -> int:
 
 
 def read(folder: Path | str, env: str | None = None, agent: str | None = None, check: Check | None = None) -> list[Run]:
-    """Read the runs of a folder, or only those of one id or agent; sorted by id, agent and seed.
+    """Read the runs of a folder, or only those of one id, or one agent (its name in results), sorted by these and seed.
 
-    Args:
-        folder: Folder of a store.
-        env: Id of an environment.
-        agent: Name in results.
-        check: Function that is called with each part before its runs are used, and raises if they are invalid.
+    `check` is called with each part before its runs are used, and raises an error if they are invalid.
 
     Raises:
         FileNotFoundError: The folder does not exist.

@@ -93,30 +93,27 @@ class Entrant:
         named = {**header, "agent": self.name}
         if self.name != self.algorithm:
             named["algorithm"] = self.algorithm
-        if self.algorithm == POLICY:  # its sha256 says which file; where that lies changes no result
-            given = dict(header["hyperparameters"])
-            named["hyperparameters"] = given | {"file": Path(given["file"]).name}
+        if self.algorithm == POLICY:  # the sha256 identifies the file
+            file = Path(header["hyperparameters"]["file"]).name
+            named["hyperparameters"] = {**header["hyperparameters"], "file": file}
         if self.isolated:
             named["isolated"] = True
         return named
 
     def fits(self, problem: registry.Problem, /, **more: Any) -> bool:
-        """Return whether the agent supports a problem; custom classes declare this in `supports`."""
+        """Return whether the agent, with `more` hyperparameters, supports a problem; see `Agent.supports`."""
         given = {**self.hyperparameters, **more}
         if self.algorithm == POLICY:
             from hpo_envs.agents.transfer import policy
 
             return policy.fits(problem, **given)
-        if ":" in self.algorithm:
-            return supported(self.algorithm, self._supports(), problem)
-        return registry.fits(self.algorithm, problem, **given)
-
-    def _supports(self) -> tuple[str, ...]:
+        if ":" not in self.algorithm:
+            return registry.fits(self.algorithm, problem, **given)
         if not self.isolated:
-            return tuple(getattr(registry.factory(self.algorithm), "supports", ()))
+            return supported(self.algorithm, getattr(registry.factory(self.algorithm), "supports", ()), problem)
         from hpo_envs.benchmarks.runs import isolation
 
-        return isolation.supports_of(self.algorithm, self.isolated if isinstance(self.isolated, str) else None)
+        return supported(self.algorithm, isolation.supports_of(self.algorithm, self.isolated), problem)
 
 
 @dataclass(frozen=True)
@@ -262,15 +259,18 @@ def entrants(entry: Any, isolated: Any) -> list[Entrant]:
         return [Entrant(n, n, isolated=isolated) for n, e in registry.AGENTS.items() if e.entrant and e.installed]
     _known(given, ("name", "algorithm", "hyperparameters", "isolate"), "key of an agent")
     name = given.get("name", given.get("algorithm"))
-    if not isinstance(name, str):
-        raise ValueError(f"an agent must be a name or a table with a name, got {entry!r}")
+    algorithm, hyperparameters = given.get("algorithm", name), given.get("hyperparameters", {})
+    if not (isinstance(name, str) and isinstance(algorithm, str) and isinstance(hyperparameters, Mapping)):
+        raise ValueError(
+            "an agent must be a name or a table with a name, whose algorithm is a text and hyperparameters a table, "
+            f"got {entry!r}"
+        )
     if not 0 < len(quote(name, safe="")) <= LONGEST_NAME or not name.isprintable():
         raise ValueError(
             f"an agent's name must be 1 to {LONGEST_NAME} printable characters, as in file names, got {name!r:.200}"
         )
-    if name in registry.AGENTS and given.get("algorithm", name) != name:
-        raise ValueError(f"an agent must not have the name of another one, got {name!r} for {given['algorithm']!r}")
-    algorithm, hyperparameters = given.get("algorithm", name), given.get("hyperparameters", {})
+    if name in registry.AGENTS and algorithm != name:
+        raise ValueError(f"an agent must not have the name of another one, got {name!r} for {algorithm!r}")
     if algorithm.startswith("policy:"):
         from hpo_envs.agents.transfer import policy_file
 

@@ -69,11 +69,11 @@ def perform(task: StudyTask) -> TaskResult:
     """
     import scipy.linalg  # noqa: F401  (takes seconds in a fresh process, which must not count as the agent's)
 
-    if not (python := task.agent.isolated):
+    if not task.agent.isolated:
         return _perform(task, False)
     from hpo_envs.benchmarks.runs.isolation import AgentError, IsolatedProcess
 
-    with IsolatedProcess(task.agent.algorithm, python if isinstance(python, str) else None) as host:
+    with IsolatedProcess(task.agent.algorithm, task.agent.isolated) as host:
         try:
             with limits.deadline(task.run_seconds):
                 host.call("load", agent=host.agent)

@@ -109,8 +109,8 @@ def run(args: argparse.Namespace) -> int:
     most, start = math.inf if args.yes else LONG, time.perf_counter()
     try:
         jobs = whole("--jobs", args.jobs, 1)
-        pool = _factory(args.executor) if args.executor else executors.of_jobs(jobs)
-        with executors.calls_on(pool) as executor, progress() as watch:
+        pool = executors.PooledCalls(_factory(args.executor)) if args.executor else executors.of_jobs(jobs)
+        with pool as executor, progress() as watch:
             given = {"watch": watch, "run_seconds": args.run_seconds, "most": most, "command": args.typed}
             if part is not None:
                 outcome = conduct(study, comparison.folder, executor, part=part, **given)

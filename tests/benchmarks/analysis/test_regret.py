@@ -15,6 +15,7 @@ from hpo_envs import benchmarks
 from hpo_envs.agents.random import RandomSearch
 from hpo_envs.benchmarks.analysis import regret
 from hpo_envs.benchmarks.runs import Run
+from hpo_envs.benchmarks.study.block import Block
 from hpo_envs.tables.table import LOST
 from tests.helpers import raises
 
@@ -43,12 +44,15 @@ def anytime(run: Run, after: np.ndarray) -> float:
     return regret.averaged(run.header, run.costs, after)  # type: ignore[no-any-return]
 
 
+def final(r: Run) -> float:
+    return float(Block.of([r]).final[0])
+
+
 def test_regret_of_one_objective_by_hand() -> None:
     r = run([1.0, 3.0, 2.5, 4.0, 9.0])
     after = regret.after(r)
-    assert (after.tolist(), regret.final(r, after)) == ([1.0, 0.5, 0.5, 0.0, 0.0], 0.0)
-    assert regret.final(run([3.5]), regret.after(run([3.5]))) == 0.25
-    assert type(regret.final(r, after)) is float
+    assert (after.tolist(), final(r)) == ([1.0, 0.5, 0.5, 0.0, 0.0], 0.0)
+    assert final(run([3.5])) == 0.25
     for flat in (2.0, 1.0):
         assert regret.after(run([1.0, 3.0], best=[flat])).tolist() == [0.0] * 2
     assert regret.after(run([2.25], best=[2.5])).tolist() == [0.5]
@@ -71,8 +75,7 @@ def test_regret_of_noisy_rewards_by_hand() -> None:
     # At the end what is recommended counts, whatever its own rewards were; regret is clipped at 1.
     for told, expected in ((2.0, 1.0), (np.array([3.0, 3.0]), 0.5), (0.0, 1.0), (None, 0.5)):
         end = dataclasses.replace(r, recommended_truth=told)
-        assert regret.final(end, regret.after(end)) == expected
-        assert type(regret.final(end, regret.after(end))) is float
+        assert final(end) == expected
     bad = run([99.0, 99.0], rows=[3, 3], truth=truth)
     assert regret.after(bad).tolist() == [1.0, 1.0], "no worse than the median configuration"
     levels = dataclasses.replace(r, evaluated={**r.evaluated, "level": np.arange(5)})
@@ -88,7 +91,7 @@ def test_diverged_first_evaluation_counts_as_median_configuration() -> None:
 def test_raw_scores_are_minus_the_incumbent() -> None:
     r = run([1.0, 3.0, 2.0], source="none", best=[], reference=[], budget=4.0, costs=[2.0, 1.0, 1.0])
     after = regret.after(r)
-    assert (after.tolist(), regret.final(r, after), regret.raw(r)) == ([-1.0, -3.0, -3.0], -3.0, True)
+    assert (after.tolist(), final(r), regret.raw(r)) == ([-1.0, -3.0, -3.0], -3.0, True)
     assert anytime(r, after) == -2.5
     assert regret.runtimes(np.stack([after]), r.costs, [0.5, 0.0], raw=True).tolist() == [[INF, INF]]
     assert regret.at_costs(after, r.costs, 4.0, [0.25, 0.5, 1.0], raw=True).tolist() == [-1.0, -1.0, -3.0]
@@ -112,7 +115,7 @@ def test_regret_of_two_objectives_is_the_lost_area() -> None:
     r = run(points, **PAIR, front=[[3.0, 1.0]])
     expected = [min(max(1 - area(points[: i + 1], np.zeros(2)) / 3.0, 0.0), 1.0) for i in range(25)]
     after = regret.after(r)
-    assert (after.tolist(), regret.final(r, after)) == (pytest.approx(expected), pytest.approx(expected[-1]))
+    assert (after.tolist(), final(r)) == (pytest.approx(expected), pytest.approx(expected[-1]))
     assert regret.after(run(points, **PAIR, front=[[0.1, 0.1]]))[-1] == 0.0
     edge = run([[0.0, 1.0], [1.0, 0.0], [0.5, 0.5]], **PAIR, front=[[3.0, 1.0]])
     assert regret.after(edge) == pytest.approx([1.0, 1.0, 1 - 0.25 / 3])
@@ -195,7 +198,7 @@ def test_agent_that_pulls_one_row_scores_its_true_mean_clipped_at_one(env_id: st
     assert worth > 1.0 if row == "worst" else 0.2 < worth < 0.8
     for r in benchmarks.run(stubborn, env_id, range(4), env_kwargs=kwargs):
         after = regret.after(r)
-        for score in (*after, regret.final(r, after), anytime(r, after)):
+        for score in (*after, final(r), anytime(r, after)):
             assert score == pytest.approx(min(worth, 1.0), rel=1e-6)
 
 

@@ -4,7 +4,6 @@ import dataclasses
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from scipy.stats import binomtest
 
@@ -13,7 +12,6 @@ from hpo_envs.benchmarks.analysis import regret
 from hpo_envs.benchmarks.comparison import scored, surfaces
 from hpo_envs.benchmarks.comparison.replay import table_of
 from hpo_envs.benchmarks.runs import Run, run
-from hpo_envs.benchmarks.study.block import Block
 
 
 @pytest.mark.parametrize(
@@ -73,15 +71,6 @@ def test_scores_are_kept_by_environment_and_agent(runs: list[Run]) -> None:
     assert one.score("final") is one.final
 
 
-def one_by_one(block: Block, index: npt.NDArray[np.intp]) -> list[npt.NDArray[np.float64]]:
-    rows = []
-    for one in (block.run(int(i)) for i in index):
-        after = regret.after(one)
-        spent = one.costs.sum() / float(one.header["budget"])
-        rows.append((regret.averaged(one.header, one.costs, after), regret.final(one, after), after, one.costs, spent))
-    return [np.array(column) for column in zip(*rows, strict=True)]
-
-
 def test_scores_in_a_batch_equal_those_of_each_run(runs: list[Run], monkeypatch: pytest.MonkeyPatch) -> None:
     tabled = [r for r in runs if r.header["env"].startswith("NMTHPO")]
     short = [dataclasses.replace(r, rewards=r.rewards[:7], costs=r.costs[:7]) for r in tabled if r.seed == 1]
@@ -90,12 +79,15 @@ def test_scores_in_a_batch_equal_those_of_each_run(runs: list[Run], monkeypatch:
     everything = [r for r in runs if r.seed != 1] + short + timed
     monkeypatch.setattr(scored, "TOGETHER", 4)
     together = scored.Scores.of(everything).scored()
-    monkeypatch.setattr(scored, "_measured", one_by_one)
-    alone = scored.Scores.of(everything).scored()
-    for env, by in alone.items():
-        for agent, cell in by.items():
-            for field in dataclasses.fields(cell):
-                np.testing.assert_array_equal(getattr(together[env][agent], field.name), getattr(cell, field.name))
+    cells = {(env, agent): cell for env, by in together.items() for agent, cell in by.items()}
+    for r in everything:
+        cell = cells[scored.environment_of(r.header), scored.agent_of(r.header)]
+        (i,), after, width = np.flatnonzero(cell.seeds == r.seed), regret.after(r), cell.evaluations.shape[1]
+        assert (cell.anytime[i], cell.final[i]) == (regret.averaged(r.header, r.costs, after), after[-1])
+        assert cell.evaluations[i].tolist() == regret.at_evaluations(after, width).tolist()
+        assert cell.costs[i].tolist() == [*r.costs, *[0.0] * (width - len(r))]
+        assert cell.spent[i] == r.costs.sum() / r.header["budget"]
+    assert sum(len(cell.seeds) for cell in cells.values()) == len(everything)
 
 
 def test_fronts_in_native_units(summarised: dict[str, Any]) -> None:

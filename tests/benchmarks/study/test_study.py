@@ -79,6 +79,8 @@ def test_agent_without_its_package_says_what_to_install(monkeypatch: pytest.Monk
         ({"agents": ["rndom"]}, "did you mean 'random'"),
         ({"agents": ["random", "random"]}, "agents must be distinct, got 'random' twice"),
         ({"agents": [{"hyperparameters": {}}]}, "an agent must be a name or a table with a name"),
+        ({"agents": [{"name": "mine", "algorithm": 3}]}, "whose algorithm is a text"),
+        ({"agents": [{"name": "random", "hyperparameters": [4]}]}, "and hyperparameters a table"),
         ({"agents": ["nowhere:Agent"]}, "agent must be importable as module:factory, got 'nowhere:Agent'"),
         ({"agents": ["hpo_envs:__version__"]}, "which is not a factory"),
     ],
