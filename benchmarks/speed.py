@@ -75,11 +75,11 @@ def best_of(rounds: int, timed: Mapping[str, Callable[[], float]]) -> dict[str, 
     return best
 
 
-def seconds_of(function: Callable[[], object], clock: Callable[[], float] = time.perf_counter) -> float:
-    """Call a function; return its duration in seconds, by default of wall time."""
-    start = clock()
+def seconds_of(function: Callable[[], object]) -> float:
+    """Call a function; return its CPU seconds."""
+    start = time.process_time()
     function()
-    return clock() - start
+    return time.process_time() - start
 
 
 def batched_step(env_id: str, actions: Any, keep: bool = True, **kwargs: Any) -> Callable[[], float]:
@@ -94,7 +94,7 @@ def batched_step(env_id: str, actions: Any, keep: bool = True, **kwargs: Any) ->
             if keep:
                 kept.append(result)
 
-    return lambda: seconds_of(steps, time.process_time) / len(actions)
+    return lambda: seconds_of(steps) / len(actions)
 
 
 def scalar_step(env: gym.Env[Any, Any], actions: list[Any]) -> Callable[[], float]:
@@ -152,7 +152,7 @@ def batched(num_envs: int) -> dict[str, float]:
         for a in actions:
             templates.take(a, axis=0), wide.take(a, axis=0), reward.take(a), cost.take(a)
 
-    timed = {"bare gathers": lambda: seconds_of(gathers, time.process_time) / len(actions)}
+    timed = {"bare gathers": lambda: seconds_of(gathers) / len(actions)}
     for name, kwargs in (TABLES | ({n: {} for n in COMPUTED} if num_envs <= MOST else {})).items():
         env_id = name.partition(",")[0]
         space = gym.make_vec(env_id, num_envs=num_envs).action_space
@@ -174,7 +174,7 @@ def sampled() -> dict[str, float]:
         for name, envs in ((f"{n} episodes, raw", raw), (f"{n} episodes, observed", shown)):
             envs.reset(seed=0)
             steps = functools.partial(lambda envs, given: [envs.step(a) and None for a in given], envs, actions)
-            timed[name] = functools.partial(seconds_of, steps, time.process_time)
+            timed[name] = functools.partial(seconds_of, steps)
     return {name: 1e6 * seconds / 60 for name, seconds in best_of(5, timed).items()}
 
 
@@ -200,7 +200,7 @@ def _run(agent: str, count: int, budget: int, unit: float) -> Callable[[], float
     arguments: dict[str, Any] = {"budget": budget, "env_kwargs": {}}
     run = functools.partial(runs.run, agent, "NMTHPO-swen-v0", range(count), **arguments)
     run()
-    return lambda: unit * seconds_of(run, time.process_time) / (count * budget)
+    return lambda: unit * seconds_of(run) / (count * budget)
 
 
 def imports() -> dict[str, float]:

@@ -65,7 +65,7 @@ class States:
 def record(
     part: str, searches: int, seed: int = 0, half: int | None = None, inputs: tuple[str, ...] = INPUTS
 ) -> States:
-    """Record searches on sampled tasks of a part: they sample by expected improvement, some of them partly at random.
+    """Return states of searches on sampled tasks of a part; they sample by expected improvement, some partly at random.
 
     `part` is one of `TRAINING_PARTS`; with `half`, only configurations in this half of each space are used, see
     `pools.in_half`. `inputs` are the recorded groups of columns, of which `posterior` is the last.
@@ -137,8 +137,9 @@ def train(
     states: Mapping[str, States], without: str | None, seeds: int, steps: int, blind: bool = False,
     inputs: tuple[str, ...] = INPUTS,
 ) -> PolicyWeights:  # fmt: skip
-    """Train weights without a part and data that share a language or task group with it; for None, on all parts.
+    """Return weights trained without a part and without data that share a language or task group with it.
 
+    `without` None: on all parts.
     `seeds` networks are trained for `steps` gradient steps each, and their log probabilities averaged; `blind` and
     `inputs`: see `fit`.
     """

@@ -75,7 +75,7 @@ def hartmann6(config: Config) -> float:
 
 
 def levy(config: Config) -> float:
-    """Levy's function (Laguna and Marti 2005) of any number of variables in [-10, 10], negated: maximum 0 at 1."""
+    """Levy's function (Laguna and Marti 2005) of variables in [-10, 10], negated: maximum 0 where all are 1."""
     w = 1.0 + (np.array([*config.values()]) - 1.0) / 4.0
     middle = ((w[:-1] - 1.0) ** 2 * (1.0 + 10.0 * np.sin(math.pi * w[:-1] + 1.0) ** 2)).sum()
     last = (w[-1] - 1.0) ** 2 * (1.0 + math.sin(2.0 * math.pi * w[-1]) ** 2)
@@ -175,7 +175,7 @@ def tiles(config: Config) -> float:
 
 
 def styblinski5(config: Config) -> float:
-    """Function of Styblinski and Tang (1990) of five variables, negated: maximum 195.830829 at -2.903534."""
+    """Function of Styblinski and Tang (1990) of five variables, negated: maximum 195.830829 where all are -2.903534."""
     x = np.array([config[f"x{j}"] for j in range(5)])
     return -0.5 * float((x**4 - 16.0 * x**2 + 5.0 * x).sum())
 

@@ -3,7 +3,7 @@
     python -m hpo_envs.benchmarks.live.study run --optimisers box-bo,optuna-tpe --seeds 5-24
     python -m hpo_envs.benchmarks.live.study table
 
-A run has a line of `results.csv` for each of `BUDGETS` that it reaches; stored runs are not repeated.
+A run has a line of `results.csv` for its budget and for each smaller one of `BUDGETS`; stored runs are not repeated.
 """
 
 import argparse
@@ -156,7 +156,7 @@ KNOWN = {
 
 
 def regrets(runs: pd.DataFrame, budget: int, seeds: Iterable[int]) -> pd.DataFrame:
-    """Return the runs of a budget and seeds, with `final` and `anytime` as regret clipped to [0, 1].
+    """Return the runs of a budget and seeds, with `final`, and `anytime` if there, as regret clipped to [0, 1].
 
     The best known score of a problem has regret 0, the median one of random configurations 1.
     """

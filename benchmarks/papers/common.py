@@ -160,10 +160,11 @@ class Reproduction(contextlib.ExitStack):
         """Draw a figure as `{name}.png` and `{name}.svg`, and print these paths; without matplotlib, how to install it.
 
         `plot` gets the axes, a flat array of them if `shape` (rows and columns) has several, and then the data. `size`
-        is in inches; further arguments are those of `plots.panels`.
+        is that of a panel in inches; further arguments are those of `plots.panels`.
         """
+        (rows, columns), (width, height) = shape, size
         try:
-            figure, axes = panels(shape[0], shape[1], size, **more)
+            figure, axes = panels(rows, columns, (width * columns, height * rows), **more)
         except ModuleNotFoundError as error:
             print(error)
             return

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from hpo_envs.agents.models.gp.stacked import scaled
 from hpo_envs.tables import Floats
 
 WAVES = 96
@@ -20,7 +21,7 @@ def smooth(x: Floats, count: int, rng: np.random.Generator) -> Floats:
     d = x.shape[1]
     lengths = 0.5 * np.sqrt(d / 6.0) * rng.lognormal(0.0, 0.7, d)
     waves = rng.standard_normal((d, WAVES)) / lengths[:, None] * np.sqrt(5.0 / rng.chisquare(5.0, WAVES))
-    return _scaled((np.cos(x @ waves + rng.uniform(0.0, 2.0 * np.pi, WAVES)) @ rng.standard_normal((WAVES, count))).T)
+    return scaled((np.cos(x @ waves + rng.uniform(0.0, 2.0 * np.pi, WAVES)) @ rng.standard_normal((WAVES, count))).T)
 
 
 def stepwise(x: Floats, count: int, rng: np.random.Generator) -> Floats:
@@ -33,7 +34,7 @@ def stepwise(x: Floats, count: int, rng: np.random.Generator) -> Floats:
     features = rng.choice(d, (count, TREES, DEPTH), p=weights)
     thresholds = x[rng.integers(len(x), size=features.shape), features]
     leaf = ((x.T[features] > thresholds[..., None]) << np.arange(DEPTH)[:, None]).sum(axis=2)
-    return _scaled(np.take_along_axis(rng.standard_normal((count, TREES, 2**DEPTH)), leaf, axis=2).sum(axis=1))
+    return scaled(np.take_along_axis(rng.standard_normal((count, TREES, 2**DEPTH)), leaf, axis=2).sum(axis=1))
 
 
 def points(n: int, rng: np.random.Generator) -> Floats:
@@ -49,8 +50,3 @@ def points(n: int, rng: np.random.Generator) -> Floats:
         else:
             columns += [*np.eye(k := int(rng.integers(2, 5)))[:, np.minimum((u * k).astype(int), k - 1)]]
     return np.stack(columns, axis=1)
-
-
-def _scaled(values: Floats) -> Floats:
-    spread = values.std(axis=1, keepdims=True)
-    return np.asarray((values - values.mean(axis=1, keepdims=True)) / np.where(spread > 0.0, spread, 1.0))

@@ -104,14 +104,14 @@ def _draw_boxes(axes: Any, records: Sequence[Record]) -> None:
 
 def figure1(r: Reproduction) -> list[Record]:
     """Cases of section 3 and their metrics."""
-    r.draw("figure1", (11, 2.6), _draw_cases, shape=(1, 4), sharey=True)
+    r.draw("figure1", (2.75, 2.6), _draw_cases, shape=(1, 4), sharey=True)
     return metrics_of_cases()
 
 
 def figure2(r: Reproduction) -> list[Record]:
     """Best configurations of the sweeps."""
     records = boxes(settings.sweeps())
-    r.draw("figure2", (11, 3.4), _draw_boxes, records, shape=(1, 3))
+    r.draw("figure2", (3.7, 3.4), _draw_boxes, records, shape=(1, 3))
     return records
 
 

@@ -97,7 +97,7 @@ def scores(table: Table, presets: Mapping[str, str]) -> dict[str, Floats]:
 
 def figures(r: Reproduction) -> None:
     """Figures 6 and 7: distributions of human scores and of scores with default and published tuned weights."""
-    r.draw("score_distributions", (8.4, 3.6), _draw_scores, store.load(TABLE), shape=(1, 2), sharey=True)
+    r.draw("score_distributions", (4.2, 3.6), _draw_scores, store.load(TABLE), shape=(1, 2), sharey=True)
 
 
 def _draw_scores(axes: Any, table: Table) -> None:

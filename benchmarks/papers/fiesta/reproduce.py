@@ -19,8 +19,6 @@ from hpo_envs.tables.datasets.fiesta import NER, NER_SEEDS, NER_SPLITS
 from hpo_envs.tables.frames import natural
 from hpo_envs.tables.table import Floats, Table
 
-COLUMNS = ("where", "row", "delta", "quantity", "published", "ours", "error", "runs", "verdict")
-
 
 def note(
     r: Reproduction, where: str, row: str, level: str, quantity: str, ours: float, error: float = np.nan, runs: int = 0
@@ -39,8 +37,8 @@ def note(
         label = " ".join(filter(None, (row, level and f"delta {level}", quantity)))
         r.compare_published(where, label, published.text, f"{ours:.4g}{spread}", found)
     spread = "" if np.isnan(error) else f"{error:.6g}"
-    values = (where, row, level, quantity, published and published.text, f"{ours:.6g}", spread, runs, found)
-    return dict(zip(COLUMNS, values, strict=True))
+    numbers = {"published": published and published.text, "ours": f"{ours:.6g}", "error": spread, "runs": runs}
+    return {"where": where, "row": row, "delta": level, "quantity": quantity, **numbers, "verdict": found}
 
 
 def verdict(
@@ -113,7 +111,7 @@ def figure1(r: Reproduction) -> list[Record]:
         "one split and seed": (x[1] > x[0]).mean(),
         "one seed, all splits": (x[1].mean(axis=0) > x[0].mean(axis=0)).mean(),
     }
-    r.draw("figure1", (9, 3), _draw_splits, x, shape=(1, 4), sharey=True, width_ratios=(2, 1, 1, 1))
+    r.draw("figure1", (2.25, 3), _draw_splits, x, shape=(1, 4), sharey=True, width_ratios=(2, 1, 1, 1))
     return [
         *(note(r, "Figure 1", row, "", "mean F1 of lstm minus cnn", float(v)) for row, v in means.items()),
         *(note(r, "Figure 1", row, "", "lstm wins, per cent", 100.0 * float(v)) for row, v in wins.items()),

@@ -6,7 +6,7 @@ similarity) and Table 3 (GLUE), which need the weights of the models (linked in 
 
 import dataclasses
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import gymnasium as gym
@@ -45,16 +45,12 @@ def embedded(dataset: str) -> Table:
 
 def figure2(r: Reproduction) -> list[Record]:
     """The conventional cells."""
-    _draw_cells(r, "figure2", cells.EXAMPLES)
+    r.draw("figure2", (4.5, 6.5), figures.plot_cells, cells.EXAMPLES, shape=(1, len(cells.EXAMPLES)))
     vocabulary = cells.VOCABULARY["ptb"]
     return [
         {"cell": name, "nodes": len(c.nodes), "parameters": f"{cells.parameters(c, vocabulary) / 1e6:.2f}M"}
         for name, c in cells.EXAMPLES.items()
     ]
-
-
-def _draw_cells(r: Reproduction, name: str, named: Mapping[str, Cell]) -> None:
-    r.draw(name, (4.5 * len(named), 6.5), figures.plot_cells, named, shape=(1, len(named)))
 
 
 def figure4(r: Reproduction) -> list[Record]:
@@ -66,7 +62,7 @@ def figure4(r: Reproduction) -> list[Record]:
     index = {name: i for i, name in enumerate(np.array(table.keys)[known])}
     marked = {name: index[k] for name, c in cells.EXAMPLES.items() if (k := cells.key(c)) in index}
     shown = size[known], hours[known], np.exp(best[known])
-    r.draw("figure4", (9, 3.6), figures.plot_metrics, *shown, marked, shape=(1, 2))
+    r.draw("figure4", (4.5, 3.6), figures.plot_metrics, *shown, marked, shape=(1, 2))
     return [
         {"what": "parameters and best test loss", **analysis.correlations(size, best)},
         {"what": "hours and best test loss", **analysis.correlations(hours, best)},
@@ -122,7 +118,7 @@ def figure11(r: Reproduction) -> list[Record]:
         lowest.setdefault(table.keys[row].split("#")[0], best[row])
     chosen = [*lowest.items()][len(cells.EXAMPLES) :][:2]
     named = {f"#{i}": Cell.from_text(key) for i, (key, _) in enumerate(chosen, start=1)}
-    _draw_cells(r, "figure11", named)
+    r.draw("figure11", (4.5, 6.5), figures.plot_cells, named, shape=(1, len(named)))
     sizes = [cells.parameters(cell, cells.VOCABULARY["ptb"]) / 1e6 for cell in named.values()]
     return [
         {
@@ -198,8 +194,7 @@ def figure5(r: Reproduction) -> list[Record]:
     rows = []
     for dataset in _datasets():
         table = store.load(f"nasbenchnlp/{dataset}")
-        size, shape = (3 * len(EPOCHS), 3), (1, len(EPOCHS))
-        r.draw(f"figure5-{dataset}", size, figures.plot_ranks, table, EPOCHS, shape=shape, sharey=True)
+        r.draw(f"figure5-{dataset}", (3, 3), figures.plot_ranks, table, EPOCHS, shape=(1, len(EPOCHS)), sharey=True)
         rows += [{"dataset": dataset, **row} for row in analysis.epoch_correlations(table, EPOCHS)]
     return rows
 

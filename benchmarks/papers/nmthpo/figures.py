@@ -22,15 +22,15 @@ FIGURE6 = ("RS", "BO_EI_M", "GB_EI_M", "GB_EIF_M")
 """Methods whose course is drawn; the paper's caption does not list its own choice."""
 
 
-def _draw(r: Reproduction, name: str, rows: int, columns: int, plot: Any, *data: Any) -> None:
-    r.draw(name, (4.2 * columns, 3.4 * rows), plot, *data, shape=(rows, columns))
+SIZE = 4.2, 3.4
+"""Width and height of a panel in inches."""
 
 
 def figure1(r: Reproduction) -> None:
     """Histograms of BLEU; decoding time against BLEU, and the Pareto front."""
     tables = {pair: settings.table_of(pair) for pair in PAIRS}
-    _draw(r, "figure1_histogram", 2, 3, _histograms, tables)
-    _draw(r, "figure1", 2, 3, _fronts, tables)
+    r.draw("figure1_histogram", SIZE, _histograms, tables, shape=(2, 3))
+    r.draw("figure1", SIZE, _fronts, tables, shape=(2, 3))
 
 
 def _histograms(axes: Any, tables: Mapping[str, Table]) -> None:
@@ -75,7 +75,7 @@ def correlations(tables: Mapping[str, Table]) -> Floats:
 def figure4(r: Reproduction) -> list[Record]:
     """Spearman correlation of BLEU on two pairs, over the configurations common to all."""
     rho, names = correlations({pair: settings.table_of(pair) for pair in PAIRS}), [*PAIRS.values()]
-    _draw(r, "figure4", 1, 1, _matrix, rho, names)
+    r.draw("figure4", SIZE, _matrix, rho, names)
     shown = [[f"{v:.3f}" for v in row] for row in rho]
     return [{"pair": name, **dict(zip(names, row, strict=True))} for name, row in zip(names, shown, strict=True)]
 
@@ -100,7 +100,7 @@ def figure5(r: Reproduction) -> list[Record]:
         configs, bleu, space = forest_importance.of_table(settings.table_of(pair), "bleu")
         cutoff = float(np.quantile(bleu, quantile)) if quantile else None
         found[title] = forest_importance.importance(configs, bleu, space, cutoff=cutoff)
-    _draw(r, "figure5", 2, len(found), _importance, found)
+    r.draw("figure5", SIZE, _importance, found, shape=(2, len(found)))
     rows = []
     for title, f in found.items():
         pairs = ", ".join(f"{a} x {b} {share:.3f}" for a, b, share in f.ranked_pairs()[:3])
@@ -153,7 +153,7 @@ def course(table: Table, pair: str, agent: str, seeds: list[int], budget: int) -
 
 def figure6(r: Reproduction) -> None:
     """Best BLEU and error of the surrogate on ja-en."""
-    _draw(r, "figure6", 1, 2, _course, settings.table_of("jaen"), list(r.seeds(settings.TRIALS)))
+    r.draw("figure6", SIZE, _course, settings.table_of("jaen"), list(r.seeds(settings.TRIALS)), shape=(1, 2))
 
 
 def _course(axes: Any, table: Table, seeds: list[int]) -> None:
@@ -173,7 +173,7 @@ def _course(axes: Any, table: Table, seeds: list[int]) -> None:
 
 def figure7(r: Reproduction) -> None:
     """Fronts of BO_M and GB_M on ru-en after 3, 10, 20 and 50 evaluations."""
-    _draw(r, "figure7", 1, 2, _evolution, settings.table_of("ruen"), r.seed)
+    r.draw("figure7", SIZE, _evolution, settings.table_of("ruen"), r.seed, shape=(1, 2))
 
 
 def _evolution(axes: Any, table: Table, seed: int) -> None:

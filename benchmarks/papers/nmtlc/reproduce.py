@@ -100,7 +100,7 @@ def survivors(r: Reproduction) -> list[Record]:
             drawn[corpus if len(names) == 1 else f"{corpus}, {name}"] = ahead
             shares = {f"at 1/{1 / s:g}": f"{a:.3f}" for s, a in zip(SHARES, ahead, strict=True)}
             rows.append({"corpus": corpus, "ordered by": name, **shares})
-    r.draw("survivors", (9.6, 4.0), _draw, drawn, shape=(1, 2), sharey=True)
+    r.draw("survivors", (4.8, 4.0), _draw, drawn, shape=(1, 2), sharey=True)
     return rows
 
 

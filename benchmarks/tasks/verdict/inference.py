@@ -50,12 +50,9 @@ def scores(frame: pd.DataFrame, column: str) -> TaskScores:
     """Return the scores in a column of the table of runs; environments and seeds without all agents are left out."""
     wide = frame.pivot_table(index=["environment", "group", "model", "seed"], columns="agent", values=column).dropna()
     tasks = wide.index.droplevel("seed").unique()
-    parts = [wide.loc[task].to_numpy(float).T for task in tasks]
-    full = np.full((len(wide.columns), len(parts), max(p.shape[1] for p in parts)), np.nan)
-    for i, part in enumerate(parts):
-        full[:, i, : part.shape[1]] = part
+    values = np.ascontiguousarray(intervals.padded([wide.loc[task].to_numpy(float) for task in tasks]))
     environments, groups, models = (tuple(tasks.get_level_values(k)) for k in ("environment", "group", "model"))
-    return TaskScores(tuple(wide.columns), environments, groups, models, full)
+    return TaskScores(tuple(wide.columns), environments, groups, models, values)
 
 
 def pairs(found: TaskScores, judged: Mapping[str, Any], base: str | None = None) -> list[dict[str, Any]]:

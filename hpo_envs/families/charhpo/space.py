@@ -107,7 +107,7 @@ class CharSpaceEnv(BoxEnv):
     transformer, continuous, integer, categorical and conditional, for morphological inflection in eight languages and
     grapheme-to-phoneme conversion in four. Their 24 random searches cover the space with 200 runs each; a surrogate
     fitted to all of them evaluates any configuration on any task. Each reset draws a task: a distribution of problems
-    for learned optimisers. One step trains one configuration. One episode is one optimisation run. Id: `CharHPO-v0`.
+    for learned optimizers. One step trains one configuration. One episode is one optimisation run. Id: `CharHPO-v0`.
 
     ## Action Space
     `Box(-1, 1, (16,), float32)`, in the order of Table 2: `batch_size` (16 to 2048 in steps of 16), `learning_rate`

@@ -77,7 +77,7 @@ class NMTHPOGridEnv(LookupEnv):
     """Hyperparameter optimisation of transformers, with a language pair drawn at each reset.
 
     ## Description
-    A distribution of tasks for learned optimisers: Chinese-English, Russian-English, Japanese-English and
+    A distribution of tasks for learned optimizers: Chinese-English, Russian-English, Japanese-English and
     English-Japanese were trained on the same grid (Zhang and Duh 2020, Table 1), so one action space serves all.
     Id: `NMTHPO-v0`.
 
