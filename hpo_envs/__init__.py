@@ -1,7 +1,7 @@
 """Gymnasium environments for hyperparameter optimisation, architecture search and model selection in NLP.
 
-Importing this package registers the ids; `hpo-envs list` shows them. No table is opened and no plugin imported until an
-environment is made. The names in `__all__` are the stable interface; everything else may change.
+Importing this package registers the ids, which `hpo-envs list` shows; it opens no table and imports no plugin. The
+names in `__all__` are the stable interface; everything else may change.
 """
 
 import importlib

@@ -39,10 +39,8 @@ def paint(record: Any, figure: Any) -> None:
     env = record.env
     figure.clear()
     kind = env.params.kind
-    if kind == "graph":
+    if kind == "graph" or (kind == "rows" and _is_cell(env.table.keys[0])):
         draw, shape = _cell, "cell"
-    elif kind == "rows" and _is_cell(env.table.keys[0]):
-        draw, shape = _best_cell, "cell"
     elif kind == "arms":
         draw, shape = _arms, "arms"
     elif len(env.objectives) == 2:
@@ -261,29 +259,32 @@ def _arms(record: Any, axes: Any) -> None:
 
 
 def _cell(record: Any, axes: Any) -> None:
-    """Draw the cell under construction, or else the last complete one."""
+    """Draw the cell of the best row so far, or the cell under construction, or else the last complete one."""
     from hpo_envs.tables.cells.draw import draw
     from hpo_envs.tables.cells.grammar import cell_of, node_of
     from hpo_envs.tables.cells.graph import Sketch
-    from hpo_envs.tables.cells.recipe import InvalidRecipe
+    from hpo_envs.tables.cells.recipe import Cell, InvalidRecipe
 
-    axes.set_axis_off()
+    env = record.env
+    cell: Any = None
+    title = "empty cell" if env.params.kind == "graph" else ""
     try:
         if record.moves:
-            nodes = [node_of(move, i) for i, move in enumerate(record.moves)]
-            cell: Any = Sketch.of(nodes)
-            axes.set_title("cell under construction", fontsize=9)
+            cell = Sketch.of([node_of(move, i) for i, move in enumerate(record.moves)])
+            title = "cell under construction"
+        elif record.entries and env.params.kind == "rows":
+            cell = Cell.from_text(env.table.keys[env.rows[int(_best(record)["action"])]])
+            title = "best cell so far"
         elif record.entries:
             last = record.entries[-1]
             cell = cell_of(np.array([*last["moves"], last["action"].tolist()]))
-            axes.set_title("last complete cell", fontsize=9)
-        else:
-            axes.set_title("empty cell", fontsize=9)
-            return
+            title = "last complete cell"
     except InvalidRecipe as error:
-        axes.set_title(f"invalid cell: {error.rule}", fontsize=9)
-        return
-    draw(cell, axes)
+        title = f"invalid cell: {error.rule}"
+    axes.set_axis_off()
+    axes.set_title(title, fontsize=9)
+    if cell is not None:
+        draw(cell, axes)
 
 
 def _is_cell(key: str) -> bool:
@@ -293,18 +294,6 @@ def _is_cell(key: str) -> bool:
         return bool(Cell.from_text(key))
     except InvalidRecipe:
         return False
-
-
-def _best_cell(record: Any, axes: Any) -> None:
-    """Draw the cell of the best row so far."""
-    from hpo_envs.tables.cells.draw import draw
-    from hpo_envs.tables.cells.recipe import Cell
-
-    env = record.env
-    axes.set_axis_off()
-    if record.entries:
-        axes.set_title("best cell so far", fontsize=9)
-        draw(Cell.from_text(env.table.keys[env.rows[int(_best(record)["action"])]]), axes)
 
 
 def _configuration(record: Any, axes: Any) -> None:

@@ -159,14 +159,14 @@ def blank(value: Any, index: npt.NDArray[np.intp]) -> None:
 
 
 class InfoColumn(np.ndarray):
-    """An (n,) array of texts or arrays that exports numbers through DLPack.
+    """An (n,) array of texts, dicts or arrays that exports numbers through DLPack.
 
     Wrappers that convert a whole info to tensors of another library, such as Gymnasium's `NumpyToTorch`, get a hash for
-    each text and a row for each array; NumPy and Python get the objects themselves.
+    each text or dict and a row for each array; NumPy and Python get the objects themselves.
     """
 
     def numbers(self) -> npt.NDArray[Any]:
-        """Return (n,) int64 hashes of texts, 0 if empty or missing; or (n, ...) stacked arrays, zeros if missing."""
+        """Return (n,) int64 hashes of texts or dicts, 0 if empty or None; or (n, ...) stacked arrays, 0 for None."""
         values = self.tolist()
         first = next((v for v in values if isinstance(v, np.ndarray)), None)
         if first is not None:

@@ -225,12 +225,10 @@ def alike(spaces: Sequence[tuple[Hyperparameter, ...]]) -> tuple[dict[str, Any],
 
 def ordinals(values: Ints, keys: draws.Keys) -> Ints:
     """Return the (k,) ordinal, from 0, of each value among equal values with an equal key."""
-    order = np.lexsort((values, keys))
-    same = (values[order][1:] == values[order][:-1]) & (keys[order][1:] == keys[order][:-1])
-    starts = np.maximum.accumulate(np.where(np.append(False, same), 0, np.arange(len(values))))
-    before = np.empty(len(values), np.int64)
-    before[order] = np.arange(len(values)) - starts
-    return before
+    from pandas import DataFrame
+
+    counted = DataFrame({"value": values, "key": keys}).groupby(["value", "key"], sort=False).cumcount()
+    return np.asarray(counted, np.int64)
 
 
 def _shared(name: str) -> Any:

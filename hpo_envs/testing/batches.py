@@ -16,7 +16,7 @@ SEED = 11
 
 @dataclass(frozen=True)
 class Subject:
-    """Factory of the environment under test.
+    """Factories of the environment under test.
 
     Attributes:
         scalar: `scalar(**arguments)` makes a scalar environment.

@@ -69,7 +69,7 @@ class BanditVectorEnv(HPOVectorEnv):
         return rewards, self._left < p.batch, found
 
     def _schedule(self, arm: npt.NDArray[np.int64]) -> tuple[Any, Any, Info]:
-        """Submit as `BanditEnv._schedule` does; return m episodes with a result, (m, 1) arms, and entries of `info`."""
+        """Submit as `BanditEnv._schedule`; return m indices of episodes with results, (m, 1) arms, `info` entries."""
         workers = self._workers
         at = np.flatnonzero(workers.submitted < self.budget)
         rows = arm[at] if self._view is None else self._view[at, arm[at]]

@@ -67,21 +67,8 @@ class CurveParams(Params):
     ) -> CurveParams:  # fmt: skip
         """Make the parameters from arguments; the arrays are cached, because `gymnasium.make` is called often.
 
-        Args:
-            name: Name of the table.
-            table: A `Table` with curves; None for the table of that name.
-            objective: Name of the rewarded metric, or a tuple of names for a vector reward.
-            held_out: Names of metrics that agents must not see; they are in `info["held_out"]`.
-            cost: None = the table's own unit; or that unit, the unit of the levels, or `"evaluations"` (1 for each
-                step that trains something).
-            budget: Budget of an episode; `"auto"` = the mean cost of 20 full trainings, None = the whole table.
-            levels: None = every checkpoint; k = at most k of them, geometrically spaced, the last included.
-            workers: Number of simulated parallel workers.
-            variant: `"paper"`: training up to a checkpoint costs everything up to it. `"released"`: the environment
-                released by Klyuchnikov et al. charges the checkpoints before the last one trained, so the first is
-                free.
-            shuffle: See `View`.
-            subsample: See `View`.
+        `name`: of the table; `objective`: the rewarded metric, or a tuple for a vector reward; `held_out`: metrics that
+        agents must not see, in `info["held_out"]`. For the other arguments see `CurvesEnv`.
 
         Raises:
             ValueError: An argument is not valid for the table.

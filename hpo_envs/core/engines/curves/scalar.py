@@ -89,7 +89,7 @@ class CurvesEnv(HPOEnv):
 
     ## Arguments
     - `table=None`: a `Table` instead of the one of the id.
-    - `cost=None`: the table's own unit; or the unit of its checkpoints, or `"evaluations"`.
+    - `cost=None`: the table's own unit; or the unit of its checkpoints, or `"evaluations"` (steps that train).
     - `budget="auto"`: the cost of 20 full trainings; or a number in units of `cost`; None = the whole table.
     - `levels=None`: every checkpoint; an int k leaves at most k of them, geometrically spaced, the last included.
     - `workers=1`: with W > 1 there is a clock in units of `cost`. While a worker is idle a step submits its action

@@ -149,7 +149,7 @@ class FunctionEnv(EpisodeEnv):
     | index | content | range |
     |---|---|---|
     | 0 to f - 1 | features of the last candidate, or the last action | 0 to 1, or -1 to 1 |
-    | f, if e = 1 | fraction of the epochs that the candidate was trained for | 0 to 1 |
+    | f, if e = 1 | epoch that the action named, as a fraction of `epochs` | 0 to 1 |
     | f + e to f + e + m - 1 | its reward(s) | bounds of the score, negative if lower is better |
     | f + e + m | its cost | 0 to 1e6 |
     | f + e + m + 1 to f + e + 2m | best reward(s) so far, per objective | as the reward |
