@@ -139,7 +139,7 @@ class FreezeThaw(OnCandidates):
         started = self._level >= 0
         spent = np.where(started, self.candidates.levels[self._level], 0.0)
         prices = self._paid / np.where(started, spent, 1.0)
-        prices[~started] = prices[started].mean()
+        prices[~started] = prices[started].mean() if started.any() else 1.0
         return np.asarray(np.maximum(prices[:, None] * (self.candidates.levels[self._rungs] - spent[:, None]), LEAST))
 
     def _begin(self) -> None:
@@ -190,6 +190,7 @@ class FreezeThaw(OnCandidates):
         self._at[i] = max(self._at[i], at)
         if self._at[i] >= self._aims.get(i, -1):
             self._aims.pop(i, None)
+            self._waiting = [j for j in self._waiting if j != i]
         elif i not in self._waiting:
             self._waiting.append(i)
         self.done = bool((self._at == top).all())

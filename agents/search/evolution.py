@@ -77,13 +77,13 @@ class RegularizedEvolution(Agent):
     ) -> None:  # fmt: skip
         super().__init__(problem, seed)
         self.population = POPULATION if population is None else whole("population", population, 1)
-        self.sample = sample
-        if sample is not None and not 1 <= sample <= self.population:
-            raise ValueError(f"sample must be between 1 and population={self.population}, got {sample!r}")
+        self.sample = None if sample is None else whole("sample", sample, 1)
+        if (self.sample or 1) > self.population:
+            raise ValueError(f"sample must be at most population={self.population}, got {sample!r}")
         self._first_cost = np.inf if population is not None or problem.budget is None else problem.budget / 3
         self._spent = 0.0
         self.metric = one_of("metric", metric, ("cosine", "euclidean"))
-        self.fresh, self._left = fresh, evaluations
+        self.fresh, self._left = fresh, None if evaluations is None else whole("evaluations", evaluations, 1)
         self._members: deque[tuple[float, Any]] = deque(maxlen=self.population)
         self._incumbent = Incumbent()
         self._building: tuple[Any, list[Any]] | None = None

@@ -40,7 +40,7 @@ class TreeSearch(OnCandidates):
         self.x = self.candidates.features
         self.initial, self.batch = whole("initial", initial, 1), whole("batch", batch, 1)
         self.random_first = self.initial
-        self._start = self.rng.permutation(self.candidates.count).tolist()[:initial]
+        self._start = self.rng.permutation(self.candidates.count).tolist()[: self.initial]
         self._outcomes = self._fitted = 0
         self._y: list[float] = []
         self._learnt: list[int] = []
@@ -54,7 +54,10 @@ class TreeSearch(OnCandidates):
 
         The model is refitted after `batch` outcomes; if `batch` is 1, also while evaluations are pending.
         """
-        return self.candidates.submit(self._start.pop() if self._start else self._next())
+        while self._start:
+            if not self.candidates.times[row := self._start.pop()]:
+                return self.candidates.submit(row)
+        return self.candidates.submit(self._next())
 
     def _next(self) -> int:
         free = self.candidates.free

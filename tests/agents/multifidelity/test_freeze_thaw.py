@@ -12,6 +12,9 @@ from hpo_envs.agents.multifidelity.freeze_thaw import spaced
 from hpo_envs.benchmarks import problem_of
 from tests.agents.multifidelity.helpers import SMOOTH, make, play, smooth
 
+VALUES = -SMOOTH.values[:, 0] - 3.0
+SOURCE = Source("a", SMOOTH.features, VALUES[:, -1], SMOOTH.cost[:, 0, -1], (), SMOOTH.levels, VALUES)
+
 
 def test_the_best_rows_are_trained_and_others_paused() -> None:
     agent, trail = play("freeze-thaw", make(budget=400.0))
@@ -37,11 +40,9 @@ def test_rows_reach_the_last_checkpoint_where_each_step_costs_the_same() -> None
 
 
 def test_sources_determine_the_first_row() -> None:
-    values = -SMOOTH.values[:, 0]
-    source = Source("a", SMOOTH.features, values[:, -1] - 3.0, SMOOTH.cost[:, 0, -1], (), SMOOTH.levels, values - 3.0)
     env = make(budget=400.0)
     env.reset(seed=0)
-    agent = agents.make("freeze-thaw", replace(problem_of(env), sources=(source,)), 0)
+    agent = agents.make("freeze-thaw", replace(problem_of(env), sources=(SOURCE,)), 0)
     assert agent.ask()[0] < 5
 
 
@@ -53,6 +54,17 @@ def test_the_agent_is_done_once_all_rows_are_trained_or_failed() -> None:
         action = agent.ask()
         agent.tell(action, -20.0, {"cost": 1.0, "status": "diverged"})
     assert agent.recommend() is not None
+
+
+def test_a_row_that_others_trained_to_its_end_is_not_continued() -> None:
+    agent = agents.make("freeze-thaw", problem_of(make(smooth(rows=4, levels=9))), 0)
+    waiting = []
+    while not waiting:
+        row, level = agent.ask()
+        agent.tell((row, level), -1.0, {"cost": 1.0})
+        waiting = agent._waiting  # type: ignore[attr-defined]
+    agent.tell((row, 8), -0.5, {"cost": 8.0})
+    assert agent.ask()[0] != row
 
 
 def test_several_workers_train_several_rows() -> None:
@@ -69,6 +81,9 @@ def test_more_rows_than_the_model_takes_are_sampled(monkeypatch: pytest.MonkeyPa
     agent.tell(np.array([99, 3]), 5.0, {"cost": 1.0})
     agent.tell(np.array([98, 3]), 4.0, {"cost": 1.0})
     assert agent.recommend() is not None
+    other: Any = agents.make("freeze-thaw", replace(problem_of(make()), sources=(SOURCE,)), 0)
+    other.tell((min({*range(len(SMOOTH))} - {*other._place}), 3), 5.0, {"cost": 1.0})
+    assert other.ask()[0] in other._place
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import pytest
 
 from hpo_envs.agents import candidates as pool
 from hpo_envs.agents.search import trees
+from tests.agents.helpers import play as play_rows
 from tests.agents.helpers import problem
 from tests.agents.multifidelity.helpers import make, play
 
@@ -25,6 +26,14 @@ def test_models_beat_random_search_where_features_tell(name: str) -> None:
         ours.append(np.min([row for (row, _), _, _ in play(name, make(), seed, 30, **hyper)[1]]))
         random.append(np.min([row for (row, _), _, _ in play("random", make(), seed, 30)[1]]))
     assert np.mean(ours) < np.mean(random)
+
+
+def test_an_initial_row_that_was_reported_is_not_suggested() -> None:
+    x = np.random.default_rng(0).random((9, 2))
+    first, second = play_rows(trees.ForestSearch(problem(x), 0, initial=2), float, 2)
+    agent = trees.ForestSearch(problem(x), 0, initial=2.0)  # type: ignore[arg-type]
+    agent.tell(first, 1.0, {})
+    assert agent.ask() == second
 
 
 def test_a_pool_is_scored_where_there_are_too_many_candidates(monkeypatch: pytest.MonkeyPatch) -> None:
