@@ -86,10 +86,9 @@ def owner(name: str) -> str:
 
 
 def load(name: str) -> Table:
-    """Return a table; repeated calls return the same object while the data folder is the same.
+    """Return a table by its name: `dataset/table`, see `names`, or `user/NAME`, see `hpo_envs.tables.user`.
 
-    Args:
-        name: `dataset/table`, see `names()`; or `user/NAME`, see `hpo_envs.tables.user`.
+    Repeated calls return the same object while the data folder is the same.
 
     Raises:
         ValueError: Unknown name.

@@ -16,11 +16,7 @@ LAYERS = 3
 
 
 def parameters(cell: Cell, vocabulary: int) -> int:
-    """Number of trainable parameters: tied embeddings, decoder bias, and the linears of three stacked cells.
-
-    Raises:
-        ValueError: `vocabulary` is below 1.
-    """
+    """Count the parameters: tied embeddings, decoder bias, linears of three cells; ValueError if `vocabulary < 1`."""
     if vocabulary < 1:
         raise ValueError(f"vocabulary must be an int >= 1, got {vocabulary}")
     total = vocabulary * EMBEDDING + vocabulary

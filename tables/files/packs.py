@@ -56,11 +56,7 @@ def from_bytes(content: bytes, group: str = "") -> dict[str, Array]:
 
 
 def read(pack: str, group: str = "") -> dict[str, Array]:
-    """Return the arrays of a pack that ships, see `from_bytes`; `pack` is its path below `tables/datasets`.
-
-    Raises:
-        CorruptFile: The file is missing, or does not have the pinned sha256.
-    """
+    """Return the arrays of a pack, by its path below `tables/datasets`; CorruptFile if it is missing or has changed."""
     pinned = catalogue.pins()[pack]
     try:
         content = (FOLDER / pack).read_bytes()

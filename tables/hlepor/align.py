@@ -58,11 +58,7 @@ class Statistics:
 def collect(
     hypotheses: Sequence[Tokens], references: Sequence[Tokens], *, variant: str = "paper", max_n: int = MAX_N
 ) -> Statistics:
-    """Collect the statistics of a corpus of tokenised segments.
-
-    Raises:
-        ValueError: Unequal numbers of segments, unknown variant, or `max_n` is not an int >= 0.
-    """
+    """Collect the statistics of a corpus of tokenised segments; for errors see `collect_variants`."""
     return collect_variants(hypotheses, references, (variant,), max_n=max_n)[variant]
 
 

@@ -143,10 +143,8 @@ def save(table: Table, path: str | Path | None = None, *, replace: bool = False)
 def load(name: str | Path) -> Table:
     """Read a saved table, or get one that is remembered in this process or made by a plugin.
 
-    A table whose name begins with `user/` is then remembered.
-
-    Args:
-        name: Name, with or without prefix, or path of a file ending in .npz.
+    It is found by its name, with or without prefix, or by the path of a file ending in .npz. A table whose name begins
+    with `user/` is then remembered.
 
     Raises:
         ValueError: The table is unknown, the file is not a table, or a plugin makes none.

@@ -202,7 +202,7 @@ def _of_configspace(given: Any) -> dict[str, Any]:
 
 
 def to_configspace(space: tuple[Hyperparameter, ...], seed: int | None = None) -> Any:
-    """Export a search space to ConfigSpace.
+    """Export a search space to a `ConfigSpace.ConfigurationSpace`.
 
     Listed numbers become ordinals, choices categoricals, ranges uniform floats or integers (logarithmic where the
     space is, except decay rates), single values constants; conditional hyperparameters get their condition.
@@ -210,9 +210,6 @@ def to_configspace(space: tuple[Hyperparameter, ...], seed: int | None = None) -
     Args:
         space: Search space of a table, such as `env.unwrapped.table.space`.
         seed: Seed of ConfigSpace's own sampling.
-
-    Returns:
-        A `ConfigSpace.ConfigurationSpace`.
 
     Raises:
         ModuleNotFoundError: ConfigSpace is not installed.

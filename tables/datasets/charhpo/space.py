@@ -70,11 +70,7 @@ def configurations(arch: Ints, u: Floats) -> Floats:
 
 
 def action_of(space: tuple[Hyperparameter, ...], config: Mapping[str, Any]) -> npt.NDArray[np.float32]:
-    """The (16,) action that sets a configuration of natural values; missing or inactive ones are set to 0.
-
-    Raises:
-        ValueError: An unknown name, or an active value outside its range.
-    """
+    """Return the (16,) action that sets natural values, 0 for missing or inactive ones; ValueError for invalid ones."""
     names = [h.name for h in space]
     for name in config:
         one_of("name in config", name, names)

@@ -24,12 +24,7 @@ METRICS = (
 
 
 class Split:
-    """Human scores of the segments of some documents, sorted by system.
-
-    Args:
-        human: (n,) human scores.
-        systems: (n,) ascending indices of systems.
-    """
+    """(n,) human scores of the segments of some documents, and (n,) ascending indices of their systems."""
 
     def __init__(self, human: Floats, systems: npt.NDArray[np.intp]) -> None:
         self.human, self.n = human, float(len(human))

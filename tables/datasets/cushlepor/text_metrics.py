@@ -34,11 +34,7 @@ def of_table(name: str) -> dict[str, Floats]:
 
 
 def sentence_scores(hypotheses: Sequence[str], references: Sequence[str]) -> dict[str, Floats]:
-    """(segments,) sentence BLEU (exponential smoothing, effective order) and chrF in [0, 1], of sacrebleu.
-
-    Raises:
-        ModuleNotFoundError: sacrebleu is missing; the message says how to install it.
-    """
+    """(segments,) sentence BLEU (exponential smoothing, effective order) and chrF, in [0, 1]; needs sacrebleu."""
     metrics = extra_module("sacrebleu.metrics", "mt", "sentence BLEU and chrF")
     pairs = list(zip(hypotheses, references, strict=True))
     found = {}

@@ -107,16 +107,10 @@ def _parameters() -> dict[str, npt.NDArray[np.float64]]:
 
 
 def evaluate_trees(x: Floats, features: npt.NDArray[np.intp], thresholds: Floats, leaves: Floats) -> Floats:
-    """Sum complete binary trees.
+    """(...,) sums of complete binary trees at (d,) inputs.
 
-    Args:
-        x: (d,) inputs.
-        features: (..., trees, 2**DEPTH - 1) input of each inner node.
-        thresholds: Same shape; an input at most the threshold goes left.
-        leaves: (..., trees, 2**DEPTH).
-
-    Returns:
-        (...,) sums over trees.
+    `features` are the (..., trees, 2**DEPTH - 1) inputs of inner nodes; those up to `thresholds`, of the same shape, go
+    left. `leaves` are (..., trees, 2**DEPTH).
     """
     node = np.zeros(features.shape[:-1], dtype=np.intp)
     for _ in range(DEPTH):

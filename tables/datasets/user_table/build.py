@@ -38,15 +38,9 @@ def example() -> Table:
     features = axes["features"]
     lr, depth, relu, drop = features[:, 0], features[:, 1], features[:, 2], features[:, -1]
     accuracy = 0.9 - 0.5 * (lr - 0.6) ** 2 - 0.3 * (depth - 0.4) ** 2 + 0.02 * relu - 0.05 * drop * (1 - depth)
-    return Table(
-        name="user/example",
-        keys=tuple("-".join(str(v) for v in cell) for cell in grid),
-        **axes,
-        metrics=(Metric("accuracy", "", "max", 0.0, 1.0, "A made-up accuracy."),),
-        values=np.round(accuracy, 4)[:, None, None, None],
-        cost=(10.0 + 20.0 * depth)[:, None, None],
-        cost_unit="seconds",
-        provenance=Provenance(
-            "surrogate", "none", "0" * 40, "MIT", "synthetic example of hpo_envs", notes=("Synthetic: a formula.",)
-        ),
-    )
+    keys = tuple("-".join(map(str, cell)) for cell in grid)
+    metrics = (Metric("accuracy", "", "max", 0.0, 1.0, "A made-up accuracy."),)
+    values, cost = np.round(accuracy, 4)[:, None, None, None], (10.0 + 20.0 * depth)[:, None, None]
+    notes = ("Synthetic: a formula.",)
+    provenance = Provenance("surrogate", "none", "0" * 40, "MIT", "synthetic example of hpo_envs", notes=notes)
+    return Table(user.EXAMPLE, keys, metrics, values, cost, provenance, "seconds", **axes)

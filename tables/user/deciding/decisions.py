@@ -14,11 +14,7 @@ STEPS = (
 
 
 def decide(frame: Frame, **options: Any) -> Decisions:
-    """Decide the meaning of the columns and lines of a frame.
-
-    Args:
-        frame: The frame.
-        **options: Fields of a `Statement`; missing ones are decided.
+    """Decide the meaning of a frame's columns and lines; `options` are fields of a `Statement`, others are decided.
 
     Raises:
         ValueError: Cells or arguments are invalid, or there are open questions or, with `ask`, uncertain decisions; all
