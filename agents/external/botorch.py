@@ -14,6 +14,8 @@ from hpo_envs.agents.models import Floats
 from hpo_envs.agents.problem import Problem
 from hpo_envs.tables.checks import one_of
 
+ACQUISITIONS = ("LogEI", "qLogNEI", "qLogNEHVI")
+
 CHUNK = 1024
 """Number of candidates in one call of an acquisition function."""
 
@@ -70,7 +72,7 @@ class BoTorch(OnCandidates):
         package("botorch")
         self.candidates = Candidates(problem)
         self._x = self.candidates.features
-        self.acquisition = one_of("acquisition", acquisition, [*_ACQUISITIONS])
+        self.acquisition = one_of("acquisition", acquisition, ACQUISITIONS)
         if (problem.objectives > 1) != (acquisition == "qLogNEHVI"):
             raise ValueError(f"acquisition must suit {problem.objectives} objectives, got {acquisition!r}")
         self.random_first = whole("initial", initial, 2)
@@ -95,10 +97,25 @@ class BoTorch(OnCandidates):
         tried = [row for row, _ in self._learnt]
         x, y = (torch.tensor(np.array(v), dtype=torch.double) for v in (self._x[tried], [r for _, r in self._learnt]))
         pending = torch.tensor(self._x[self.candidates.pending], dtype=torch.double)
-        acquisition = _ACQUISITIONS[self.acquisition](_fitted(x, y), x, y, pending if len(pending) else None)
+        acquisition = self._function(_fitted(x, y), x, y, pending if len(pending) else None)
         points = torch.tensor(self._x[free], dtype=torch.double)[:, None, :]
         with torch.no_grad():
             return np.concatenate([acquisition(part).numpy() for part in points.split(CHUNK)])
+
+    def _function(self, model: Any, x: Any, y: Any, pending: Any) -> Any:
+        """Return BoTorch's acquisition function for (t, d) features, (t, objectives) rewards and pending features."""
+        import torch
+
+        botorch = package("botorch")
+        if self.acquisition == "LogEI":
+            return botorch.acquisition.LogExpectedImprovement(model, best_f=y.max())
+        sampler = botorch.sampling.SobolQMCNormalSampler(torch.Size([128]), seed=int(torch.randint(2**31 - 1, ())))
+        given = {"sampler": sampler, "prune_baseline": True, "X_pending": pending}
+        if y.shape[1] == 1:
+            return botorch.acquisition.qLogNoisyExpectedImprovement(model, x, **given)
+        utils, several = package("botorch.utils.multi_objective"), package("botorch.acquisition.multi_objective.logei")
+        reference = utils.infer_reference_point(y[utils.is_non_dominated(y)])
+        return several.qLogNoisyExpectedHypervolumeImprovement(model, reference, x, **given)
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
         """Record the outcome; the model ignores diverged and failed runs."""
@@ -112,23 +129,3 @@ def _fitted(x: Any, y: Any) -> Any:
     model = botorch.models.SingleTaskGP(x, y)
     botorch.fit_gpytorch_mll(mlls.ExactMarginalLogLikelihood(model.likelihood, model))
     return model
-
-
-def _log_ei(model: Any, x: Any, y: Any, pending: Any) -> Any:
-    return package("botorch.acquisition").LogExpectedImprovement(model, best_f=y.max())
-
-
-def _noisy(model: Any, x: Any, y: Any, pending: Any) -> Any:
-    import torch
-
-    botorch, made = package("botorch"), package("botorch.acquisition.multi_objective.logei")
-    sampler = botorch.sampling.SobolQMCNormalSampler(torch.Size([128]), seed=int(torch.randint(2**31 - 1, ())))
-    given = {"sampler": sampler, "prune_baseline": True, "X_pending": pending}
-    if y.shape[1] == 1:
-        return botorch.acquisition.qLogNoisyExpectedImprovement(model, x, **given)
-    utils = package("botorch.utils.multi_objective")
-    reference = utils.infer_reference_point(y[utils.is_non_dominated(y)])
-    return made.qLogNoisyExpectedHypervolumeImprovement(model, reference, x, **given)
-
-
-_ACQUISITIONS = {"LogEI": _log_ei, "qLogNEI": _noisy, "qLogNEHVI": _noisy}

@@ -86,8 +86,8 @@ class Learned(CandidateAgent):
         member: Index of the only training seed whose hyperparameters are used; None: all seeds.
 
     Raises:
-        ValueError: More than one objective, unknown weights, or weights trained on the problem's languages although
-            `seen` is False.
+        ValueError: More than one objective; or, with sources, an unknown name or member, or only weights trained on the
+            problem's languages although `seen` is False.
     """
 
     def __init__(
@@ -102,7 +102,9 @@ class Learned(CandidateAgent):
         if trained and sources:
             used = chosen(shipped(), () if seen else problem.held_out, weights)
             if member is not None:
-                used = replace(used, numbers=used.numbers[[chosen_member(member, len(used.numbers))]])
+                if whole("member", member, 0) >= len(used.numbers):
+                    raise ValueError(f"member must be an int in [0, {len(used.numbers)}), got {member!r}")
+                used = replace(used, numbers=used.numbers[[int(member)]])
         self.trained_on = used.languages
         self._transfer, self.random_first = bool(sources), int(not sources)
         n = len(self.features)
@@ -186,13 +188,6 @@ def chosen(known: Sequence[W], excluded: Iterable[str], name: str | None = None)
             "languages, got False"
         )
     return max(free, key=lambda w: len(w.languages))
-
-
-def chosen_member(member: int, members: int) -> int:
-    """Return `member` as an int; raise a ValueError unless it is an int in [0, members)."""
-    if whole("member", member, 0) >= members:
-        raise ValueError(f"member must be an int in [0, {members}), got {member!r}")
-    return int(member)
 
 
 def unseen(known: Sequence[W], excluded: Iterable[str], name: str | None = None) -> list[W]:

@@ -12,7 +12,7 @@ from hpo_envs.agents.models.candidate_set import CandidateArrays, joined
 from hpo_envs.agents.models.gp.stacked import distance
 from hpo_envs.agents.problem import Problem
 from hpo_envs.agents.transfer import policy_file
-from hpo_envs.agents.transfer.learned import LARGEST, chosen, chosen_member, fit_sources, unseen
+from hpo_envs.agents.transfer.learned import LARGEST, chosen, fit_sources, unseen
 from hpo_envs.agents.transfer.observing import ObservingAgent
 from hpo_envs.agents.transfer.policy_file import IN_CONTEXT, PolicyWeights
 
@@ -57,7 +57,6 @@ class Policy(ObservingAgent):
         deterministic: Whether the most probable candidate is suggested instead of a sampled one.
         seen: Whether weights trained on the problem's languages are allowed; results are marked.
         weights: Name of the weights in the file; None: those trained on most languages, but on none of the problem's.
-        member: Index of the only training seed whose network is used; None: all seeds.
         blind: Whether the history is hidden from the network, to measure its value.
 
     Raises:
@@ -67,8 +66,7 @@ class Policy(ObservingAgent):
 
     def __init__(
         self, problem: Problem, seed: int, *, file: str | None = None, sha256: str | None = None,
-        deterministic: bool = False, seen: bool = False, weights: str | None = None, member: int | None = None,
-        blind: bool = False,
+        deterministic: bool = False, seen: bool = False, weights: str | None = None, blind: bool = False,
     ) -> None:  # fmt: skip
         used = chosen(known(file, sha256), () if seen else problem.held_out, weights)
         super().__init__(problem, seed, used.features, LARGEST, used.numbers)
@@ -76,8 +74,6 @@ class Policy(ObservingAgent):
             raise ValueError(f"policy must be used {unfit(problem, used)}")
         self.trained_on, self._deterministic, self._blind = used.languages, deterministic, blind
         self._used, self._members = used, used.members
-        if member is not None:
-            self._members = (used.members[chosen_member(member, len(used.members))],)
         self.observe_space(self._space_of(seen))
 
     def _space_of(self, seen: bool) -> CandidateArrays:

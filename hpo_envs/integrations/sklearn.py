@@ -44,38 +44,32 @@ class TuneSearchCV(BaseSearchCV):  # type: ignore[misc]
         random_state: Any = None, scoring: Any = None, n_jobs: int | None = None, refit: Any = True, cv: Any = None,
         verbose: int = 0, pre_dispatch: Any = "2*n_jobs", error_score: Any = np.nan, return_train_score: bool = False,
     ) -> None:  # fmt: skip
-        super().__init__(
-            estimator, scoring=scoring, n_jobs=n_jobs, refit=refit, cv=cv, verbose=verbose, pre_dispatch=pre_dispatch,
-            error_score=error_score, return_train_score=return_train_score,
-        )  # fmt: skip
+        super().__init__(estimator, scoring=scoring, n_jobs=n_jobs, refit=refit, cv=cv, verbose=verbose,
+            pre_dispatch=pre_dispatch, error_score=error_score, return_train_score=return_train_score)  # fmt: skip
         self.space, self.n_iter, self.agent, self.out, self.random_state = space, n_iter, agent, out, random_state
 
     def _run_search(self, evaluate_candidates: Callable[..., dict[str, Any]]) -> None:
         """Evaluate the configurations that the agent suggests; scikit-learn's hook for custom searches."""
-        self._seed, self._splits = int(check_random_state(self.random_state).randint(10**9)), list[tuple[Any, Any]]()
-        self._results: dict[str, Any] | None = None
-        self._error: ValueError | None = None
+        self._seed = int(check_random_state(self.random_state).randint(10**9))
+        self._splits, self._results, self._error = list[tuple[Any, Any]](), dict[str, Any](), ValueError("score is NaN")
         space = {k: _ranged(v) for k, v in self.space.items()} if isinstance(self.space, Mapping) else self.space
         given = {"agent": self.agent, "budget": self.n_iter, "out": self.out, "seed": self._seed, "tolerate": True}
-        reached: dict[float, list[float]] = {fraction: [] for fraction in self._fractions}
-        together = 1
+        reached, together = {fraction: list[float]() for fraction in self._fractions}, 1
         with Search(space, **given) as search:
             if len(search.result):
                 raise ValueError(f"out must be a folder without a search, got {self.out}: cv_results_ needs all fits")
             while trials := [t for t in (search.begin() for _ in range(together)) if t is not None]:
                 for fraction, scores in reached.items():
-                    fits = [*zip(trials, self._fit(evaluate_candidates, trials, fraction), strict=True)]
-                    trials = []
+                    fits, trials = zip(trials, self._fit(evaluate_candidates, trials, fraction), strict=True), []
                     for trial, score in fits:
                         scores.append(score)
                         best = sum(other > score for other in scores) < max(1, len(scores) // 3)
                         if best and fraction < 1.0 and np.isfinite(score):
                             trials.append(trial)  # to be fitted to the next part
                         else:
-                            error = None if np.isfinite(score) else self._error or "score is NaN"
-                            search.tell(trial, score, error=error)
+                            search.tell(trial, score, error=None if np.isfinite(score) else self._error)
                 together = max(1, effective_n_jobs(self.n_jobs) // len(self._splits))
-        if self._error and self._results is None:
+        if not self._results:
             raise self._error
 
     def _fit(self, evaluate: Callable[..., dict[str, Any]], trials: list[Trial], fraction: float) -> list[float]:
@@ -106,8 +100,7 @@ class TuneSearchCV(BaseSearchCV):  # type: ignore[misc]
         for train, test in self._splits:
             rows = rng.permutation(train)
             labels = np.asarray(y)[rows] if classes and np.ndim(y) == 1 else np.zeros(len(rows))
-            each = [rows[labels == label] for label in np.unique(labels)]
-            part = [some[: max(2, round(fraction * len(some)))] for some in each]
+            part = [r[: max(2, round(fraction * len(r)))] for r in (rows[labels == k] for k in np.unique(labels))]
             yield train if fraction == 1.0 else np.sort(np.concatenate(part)), test
 
 
