@@ -74,7 +74,7 @@ class ArmsAgent(Agent):
         return np.array([self.choose() for _ in range(self.batch)], np.int64) if self._vector else self.choose()
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Add the reward, or each of `info["scores"]` of a batch, to its arm, then `update`; ignore unfinished steps.
+        """Add the reward, or each of `info["scores"]` of a batch, to its arm, then `update`, if there is a result.
 
         Raises:
             ValueError: A score is NaN or beyond 1e150 in size, or not strictly between `bounds`.
@@ -186,9 +186,9 @@ class ConfidentAgent(ArmsAgent):
         return bool(likelihood_ratio(self.belief) > np.log((1.0 + np.log(t)) / (1.0 - self.confidence)))
 
     def recommend(self) -> Any:
-        """Return the arm with the largest pi, in the form of an action; if `stopping` is not `pi`, see `ArmsAgent`.
+        """Return the arm with the largest pi, as an action.
 
-        Until pi is defined, it is the arm of `best_mean`, too.
+        If `stopping` is not `pi`, or pi is not defined yet, return that of `best_mean`.
         """
         if self.stopping == "pi" and self.belief.ready:
             return self._action(int(self.pi.argmax()))

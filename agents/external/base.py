@@ -96,7 +96,7 @@ class ExternalOptimizer(Agent):
 
     @abc.abstractmethod
     def learn(self, suggestion: Any, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Report an outcome to the package; `suggestion` is the result of `adopt`, None if it did not suggest this."""
+        """Report an outcome to the package; `suggestion` is the result of `adopt`, None for an unsuggested action."""
 
     def adopt(self, suggestion: Any, action: Any) -> Any:
         """Return what `learn` needs to report the outcome of the action of a suggestion; by default, the suggestion."""
@@ -157,7 +157,7 @@ class ExternalOptimizer(Agent):
         return place.astype(space.dtype).reshape(space.shape)
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Report the outcome of an evaluation to the package; without its suggestion, only if the agent `listens`."""
+        """Report the outcome of an evaluation to the package; of an unsuggested action only if the agent `listens`."""
         if self._incumbent.note(action, reward, info):
             waiting = self._pending.get(_key(action))
             suggestion = waiting.pop(0) if waiting else None
@@ -166,7 +166,7 @@ class ExternalOptimizer(Agent):
                     self.learn(suggestion, action, reward, info)
 
     def recommend(self) -> Any:
-        """Return the best evaluated action; before any evaluation, that of a random row, or a box or grid's middle."""
+        """Return the best evaluated action; before any evaluation, a random row or the middle of a box or grid."""
         if self._rows is not None:
             return self._rows.recommend(self.rng)
         best = self._incumbent.best

@@ -37,7 +37,7 @@ def configspace_of(space: Space, seed: int) -> Any:
 
 
 def configuration(made: Any, space: Space, point: Floats) -> Any:
-    """Return the `Configuration` at (d,) coordinates of a space, of which `made` is the `ConfigurationSpace`.
+    """Return the `Configuration`, in the `ConfigurationSpace` made of a space, at (d,) coordinates of the space.
 
     Floats are clipped to ConfigSpace's rounded bounds.
     """

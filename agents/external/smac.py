@@ -124,7 +124,7 @@ class SMAC(ExternalOptimizer):
         return trial, dict(trial.config)
 
     def level(self, row: int, suggestion: Any) -> int | None:
-        """Return the index of the last checkpoint within the trial's budget; None (the last one) without any."""
+        """Return the index of the last checkpoint within the trial's budget; None (the last one) if it has none."""
         if suggestion is None or suggestion.budget is None:
             return None
         return int(np.searchsorted(self._rows.levels, suggestion.budget * (1 + 1e-9)) - 1)

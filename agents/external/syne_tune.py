@@ -89,7 +89,7 @@ class SyneTune(ExternalOptimizer):
             self._next = np.zeros(self._rows.count, np.int64)  # first checkpoint without a result
 
     def suggest(self) -> tuple[Any, Mapping[str, Any]]:
-        """Return the scheduler's next configuration, twice: it is also the suggestion."""
+        """Return the scheduler's next configuration as suggestion, and again as configuration."""
         config = self._scheduler.suggest().config
         return config, config
 
@@ -126,7 +126,7 @@ class SyneTune(ExternalOptimizer):
         return min(int(self._next[row]), self._rows.top) if self._curves else None
 
     def learn(self, suggestion: Any, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Report the outcome to the scheduler; on learning curves, the run continues unless that stops it."""
+        """Report the outcome to the scheduler; on curves, queue the next checkpoint unless it stops the run."""
         loss = -float(reward)
         if self._curves:
             row, level = (int(i) for i in action)
@@ -144,7 +144,7 @@ class SyneTune(ExternalOptimizer):
 
 
 def domain(spaces: Any, axis: Axis) -> Any:
-    """Return the domain, of the module `syne_tune.config_space`, of an axis, or the only value of an axis with one."""
+    """Return the domain of an axis, from the module `syne_tune.config_space`, or its only value, if it has one."""
     if axis.single:
         return axis.natural(0.0)
     if axis.choices:

@@ -17,7 +17,7 @@ MANY_ROWS = 1000
 """Number of rows from which random forests beat Gaussian processes."""
 
 OBSERVED = 20
-"""Smallest number of observations of a source to which a model is fitted; smaller ones suggest only their best."""
+"""Smallest number of observations of a source to which a model is fitted; of smaller ones only the best are used."""
 
 
 class Auto(Agent):
@@ -79,7 +79,7 @@ class Auto(Agent):
 
 
 def chosen(problem: Problem, late: bool = False) -> str:
-    """Return the registered name of the agent that `Auto` selects for a problem; `late` as there."""
+    """Return the registered name of the agent that `Auto` selects for a problem; for `late`, see `Auto`."""
     arms = problem.features is None and problem.mutate is None and isinstance(problem.action_space, Discrete)
     if problem.objectives > 2 or (problem.objectives == 2 and arms):
         return "random"

@@ -26,7 +26,7 @@ LARGEST = 5000
 """Largest number of candidates that `Learned` and `policy.Policy` observe; of more, a random subset."""
 
 LONGEST = 300
-"""Largest number of evaluations that they use, because the cost grows with their number."""
+"""Largest number of evaluations that `Learned` and `ObservingAgent` use, because the cost grows with their number."""
 
 
 W = TypeVar("W", bound=Any)
@@ -173,12 +173,12 @@ def fit_sources(tables: Iterable[tuple[Floats, Floats]]) -> tuple[list[SourceGP]
 
 
 def chosen(known: Sequence[W], excluded: Iterable[str], name: str | None = None) -> W:
-    """Return the weights trained on most languages, but on none of the excluded ones; errors as in `unseen`.
+    """Return the weights trained on most languages, but on none of the excluded ones.
 
     With a name, only weights of this name are considered.
 
     Raises:
-        ValueError: All weights, or those of the name, were trained on an excluded language.
+        ValueError: All weights, or those of the name, were trained on an excluded language, or none has the name.
     """
     free = unseen(known, excluded, name)
     if not free:
@@ -203,7 +203,7 @@ def unseen(known: Sequence[W], excluded: Iterable[str], name: str | None = None)
 
 
 def has_unseen(problem: Problem, /, **hyperparameters: Any) -> bool:
-    """Return whether `Learned` can run on a problem: weights are not needed, `seen` is true, or some are unseen.
+    """Return whether `Learned` can run: it needs no weights, `seen` is true, or some were trained on other languages.
 
     Raises:
         ValueError: The hyperparameter `weights` is unknown.

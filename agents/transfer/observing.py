@@ -1,4 +1,4 @@
-"""Base class of agents that act on observations as `wrappers.CandidateObservation` makes them."""
+"""Base class of agents that act on the observations of `wrappers.CandidateObservation`."""
 
 from __future__ import annotations
 

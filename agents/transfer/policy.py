@@ -180,7 +180,7 @@ def unfit(problem: Problem, used: PolicyWeights) -> str | None:
 
 
 def has_unseen(problem: Problem, /, seen: bool = False, file: str | None = None, **hyperparameters: Any) -> bool:
-    """Return whether there are weights that may be used on a problem: unseen ones, or any if `seen`.
+    """Return whether there are weights that may be used on a problem: trained on other languages, or any if `seen`.
 
     Raises:
         ValueError: The file is invalid, or the hyperparameter `weights` is unknown.

@@ -120,7 +120,7 @@ def write(file: Path | str, trained: Sequence[PolicyWeights], priors: Sequence[S
 
 
 def read(file: str, sha256: str | None = None) -> Contents:
-    """Read a file without executing anything in it.
+    """Return the contents of a file, without executing anything in it.
 
     Args:
         file: Path of the file.

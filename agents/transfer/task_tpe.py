@@ -145,7 +145,7 @@ def density(x: Floats, at: Floats) -> Floats:
     """Return the (n,) Parzen densities of (k, d) observations at (n, d) points, up to a constant factor.
 
     Kernels are Gaussian, with one bandwidth per feature by Scott's rule, at least `NARROWEST`. The prior is one more
-    kernel, of bandwidth 1 in the middle, and all there is if k = 0.
+    kernel, in the middle, of bandwidth 1.
     """
     k, d = x.shape
     widths = np.maximum(x.std(axis=0) * max(k, 1) ** (-1.0 / (d + 4)) if k else np.ones(d), NARROWEST)

@@ -14,7 +14,7 @@ from hpo_envs.tuning.trial import Trial
 
 
 def lightning_callback(trial: Trial, monitor: str) -> Any:
-    """Return a Lightning callback that reports after each validation and stops if the trial should stop.
+    """Return a Lightning callback that reports after each validation and ends training once the trial should stop.
 
     Of several processes, only the first reports.
 
@@ -45,7 +45,7 @@ def lightning_callback(trial: Trial, monitor: str) -> Any:
 
 
 def keras_callback(trial: Trial, monitor: str) -> Any:
-    """Return a Keras callback that reports after each epoch and stops if the trial should stop.
+    """Return a Keras callback that reports after each epoch and ends training once the trial should stop.
 
     Args:
         trial: Trial of the evaluation.
@@ -67,7 +67,7 @@ def keras_callback(trial: Trial, monitor: str) -> Any:
 
 
 def xgboost_callback(trial: Trial, monitor: str) -> Any:
-    """Return an XGBoost callback that reports after each boosting round and stops if the trial should stop.
+    """Return an XGBoost callback that reports after each boosting round and ends training once the trial should stop.
 
     Args:
         trial: Trial of the evaluation.
@@ -90,7 +90,7 @@ def xgboost_callback(trial: Trial, monitor: str) -> Any:
 
 
 def lightgbm_callback(trial: Trial, monitor: str) -> Callable[[Any], None]:
-    """Return a LightGBM callback that reports after each boosting round and stops if the trial should stop.
+    """Return a LightGBM callback that reports after each boosting round and ends training once the trial should stop.
 
     Args:
         trial: Trial of the evaluation.

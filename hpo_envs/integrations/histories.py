@@ -37,7 +37,7 @@ class RunHistory:
         seed: Seed of the run.
         budget: Budget of the episode.
         features: (k, d) float32 features in [0, 1] of the candidates of the episode.
-        actions: (T,) index among these candidates of each evaluated one.
+        actions: (T,) index of the evaluated candidate in each evaluation.
         rewards: (T,) float64, higher is better.
         costs: (T,) float64, in the unit of the budget.
     """

@@ -189,7 +189,7 @@ def free(batch: TaskBatch, state: EpisodeState) -> Array:
 
 
 def random_row(batch: TaskBatch, state: EpisodeState, key: Array) -> Array:
-    """Return a uniformly random configuration that is not in `evaluated`; one must be left. O(H), without a mask."""
+    """Return a uniformly random configuration that is not in `evaluated`, of which one must be left, in O(H) time."""
     left = batch.rows[state.task] - (state.evaluated < batch.values.shape[1]).sum()
     k = jnp.floor(jax.random.uniform(key) * left).astype(jnp.int32)
     row: Array = jax.lax.fori_loop(0, len(state.evaluated), lambda i, at: at + (state.evaluated[i] <= at), k)

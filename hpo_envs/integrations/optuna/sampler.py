@@ -114,7 +114,7 @@ class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defin
         return {name: d for name, d in sorted(space.items()) if not d.single()}
 
     def sample_independent(self, study: Any, trial: Any, param_name: str, param_distribution: Any) -> Any:
-        """Return a random value of a parameter, for those that no earlier trial has."""
+        """Return a random value of a parameter that no earlier trial has."""
         self.before_trial(study, trial)
         return self._independent.sample_independent(study, trial, param_name, param_distribution)
 
@@ -191,7 +191,7 @@ class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defin
             self._agent.tell(action, float(reward[0]) if len(reward) == 1 else reward, info)
 
     def _action_of(self, params: dict[str, Any]) -> Any:
-        """Return the action nearest to a trial's parameters, ignoring missing ones; mark it as used if a candidate."""
+        """Return the action nearest to a trial's parameters, ignoring missing ones; mark a candidate as used."""
         assert self._space is not None
         known = np.array([name in params for name in self._space])
         raw = [d.to_internal_repr(params[n]) if n in params else 0.0 for n, d in self._space.items()]
