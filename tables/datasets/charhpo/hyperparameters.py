@@ -8,8 +8,6 @@ from hpo_envs.tables.checks import one_of
 from hpo_envs.tables.datasets.charhpo import ARCHITECTURES, SCHEDULERS
 from hpo_envs.tables.table import Floats, Hyperparameter, active
 
-LR_SCHEDULER = Hyperparameter("scheduler", "categorical", 0, 2, False, SCHEDULERS, None, "Learning rate scheduler.")
-
 PLATEAU = ("scheduler", ("reduceonplateau",))
 IF_WARMUP = ("scheduler", ("warmupinvsqrt",))
 """Conditions of the hyperparameters of a scheduler."""
@@ -44,7 +42,7 @@ def space(architecture: str) -> tuple[Hyperparameter, ...]:
         number("beta1", 0.8, 0.999, "Adam's decay of the first moment."),
         number("beta2", 0.98, 0.999, "Adam's decay of the second moment."),
         number("label_smoothing", 0.0, 0.2, "Label smoothing."),
-        LR_SCHEDULER,
+        Hyperparameter("scheduler", "categorical", 0, 2, False, SCHEDULERS, None, "Learning rate scheduler."),
         Hyperparameter(
             "warmup_samples", "int", 100, 5_000_000, False, (), IF_WARMUP, "Warmup in samples, in steps of 100."
         ),

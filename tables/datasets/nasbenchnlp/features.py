@@ -54,19 +54,13 @@ def read_released(content: bytes, file: str) -> dict[int, Floats]:
 
 
 def row_features(cells: Sequence[Cell], known: Sequence[Floats | None]) -> Floats:
-    """(rows, len(FEATURE_NAMES)) features; `known` has the released ones, None where none were released."""
-    own = graph.embed(cells)
-    guess = predicted_released(own)
+    """(rows, len(FEATURE_NAMES)) features; `known` has the released ones, None for those to predict."""
+    own, weights = graph.embed(cells), _released_from_own()
+    guess = np.clip(exact.product(own, weights[1:]) + weights[0], 0.0, 1.0)
+    guess = np.round(guess, graph.DECIMALS) + 0.0
     released = np.stack([g if k is None else k for g, k in zip(guess, known, strict=True)])
     flags = np.array([[float(k is not None)] for k in known])
     return np.hstack([own, released, flags])
-
-
-def predicted_released(own: Floats) -> Floats:
-    """(rows, RELEASED) linear predictions of the released features from the graph features."""
-    weights = _released_from_own()
-    guess = exact.product(own, weights[1:]) + weights[0]
-    return np.asarray(np.round(np.clip(guess, 0.0, 1.0), graph.DECIMALS) + 0.0)
 
 
 @functools.cache

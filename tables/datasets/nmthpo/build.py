@@ -42,7 +42,6 @@ PACK = "nmthpo/pack.npz"
 DECIMALS = np.array([[2], [4], [6], [0], [0], [0]])
 """Number of decimals of each metric."""
 
-_BPE_SMALL = (1000, 2000, 4000, 8000, 16000, 32000)
 _LAYERS = {"swen": (1, 2, 4, 6), "soen": (1, 2, 4)}
 
 
@@ -53,7 +52,7 @@ def space(pair: str) -> tuple[Hyperparameter, ...]:
     small pairs, linear otherwise.
     """
     low_resource = pair in _LAYERS
-    bpe = _BPE_SMALL if low_resource else (10000, 30000, 50000)
+    bpe = (1000, 2000, 4000, 8000, 16000, 32000) if low_resource else (10000, 30000, 50000)
     layers = _LAYERS.get(pair, (2, 4))
     return (
         Hyperparameter("bpe", "int", bpe[0], bpe[-1], low_resource, bpe, None, "Number of BPE symbols."),

@@ -22,8 +22,5 @@ GRIDS: dict[str, tuple[str, float]] = {
 TABLES = tuple(f"steplaw/{name}" for name in GRIDS)
 """Names of the tables."""
 
-LENGTH = 2048
-"""Tokens of a sequence."""
-
 HIGHEST = 12.0
 """Cap of losses in nats; a uniform guess among the vocabulary has 11.1, which is also the highest in the files."""
