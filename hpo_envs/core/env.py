@@ -248,7 +248,7 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
         """Start a fresh episode in every environment, or only in those of `options["reset_mask"]`, an (n,) bool array.
 
         Raises:
-            ValueError: Seed or options are not valid, or `reset_mask` has no True.
+            ValueError: Seed or options are not valid, or `reset_mask` has no True, or a False at the first reset.
         """
         index = self._index
         check_options(options, (*self.params.options, "reset_mask"))
@@ -259,6 +259,8 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
                 raise ValueError(f"reset_mask must be a bool array of shape ({self.num_envs},), got {mask!r}")
             if not mask.any():
                 raise ValueError("reset_mask must have at least one True, got none")
+            if self._streams is None and not mask.all():
+                raise ValueError(f"reset_mask must be all True at the first reset, got {mask!r}")
             index = np.flatnonzero(mask)
         self._seed(seed, index)
         info = self._begin(index, options, {})

@@ -31,6 +31,8 @@ def test_errors_of_environments_name_argument_and_rule() -> None:
             envs.reset(options={"reset_mask": mask})
     with raises("reset_mask must have at least one True, got none"):
         envs.reset(options={"reset_mask": np.array([False, False])})
+    with raises("reset_mask must be all True at the first reset, got array([ True, False])"):
+        envs.reset(options={"reset_mask": np.array([True, False])})
 
 
 @pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.DISABLED])

@@ -17,9 +17,6 @@ from hpo_envs.core.params import Floats, Ints, Objectives, Params, alike, bounds
 from hpo_envs.tables.checks import one_of
 from hpo_envs.tables.table import Hyperparameter, Metric, Table
 
-WITHOUT_BUDGET = {"evaluations": 10_000.0, "s": 1e8}
-"""Budget of an episode with `budget=None`, by unit; a box never runs out of configurations."""
-
 
 class Evaluations(NamedTuple):
     """Results of n actions.
@@ -121,7 +118,7 @@ class BoxParams(Params):
             metrics: Metrics that can be rewarded.
             objective: Name of the rewarded metric, or a tuple of names for a vector reward.
             cost: `evaluations`, or the name or the unit of one of `costs`.
-            budget: Budget of an episode; None for `WITHOUT_BUDGET`.
+            budget: Budget of an episode; None for 10,000 evaluations or a cost of 1e8.
             costs: Metrics that can be used as the cost.
 
         Raises:
@@ -129,14 +126,14 @@ class BoxParams(Params):
         """
         chosen = rewarded(objective, metrics)
         price = _price(cost, costs)
-        unit, highest = ("evaluations", 1.0) if price is None else (price.unit, price.high)
+        unit, highest, whole = ("evaluations", 1.0, 1e4) if price is None else (price.unit, price.high, 1e8)
         (low, high), d, m = bounds_of(chosen).T, len(function.spaces[0]), len(chosen)
         facts = function.facts.shape[1]
         return cls(
             kind="box", tables=function.tables, rewarded=chosen, vector=not isinstance(objective, str),
             action_space=Box(-1.0, 1.0, (d,), np.float32),
             observation_space=box((d, -1, 1), (m, low, high), (1, 0, highest), (m, low, high), (facts + 1, 0, 1)),
-            cost_unit=unit, budget=check_budget(budget, WITHOUT_BUDGET[unit], unit), function=function,
+            cost_unit=unit, budget=check_budget(budget, whole, unit), function=function,
             cost=None if price is None else price.name,
         )  # fmt: skip
 

@@ -24,7 +24,7 @@ class ThreadedIterator:
         self._replies: queue.SimpleQueue[tuple[Any, BaseException | None]] = queue.SimpleQueue()
         # The thread holds no reference to this object, so that it ends where the iterator is dropped.
         arguments = (make, self._requests, self._replies)
-        self._thread = threading.Thread(target=_serve, args=arguments, daemon=True)
+        self._thread, self._ended = threading.Thread(target=_serve, args=arguments, daemon=True), False
         self._thread.start()
         self._finalise = weakref.finalize(self, self._requests.put, False)
 
@@ -36,7 +36,7 @@ class ThreadedIterator:
 
         An exception that interrupts the wait, such as KeyboardInterrupt, is also raised in the iterator's thread.
         """
-        if not self._thread.is_alive():
+        if self._ended or not self._thread.is_alive():
             raise StopIteration
         self._requests.put(True)
         try:
@@ -46,11 +46,13 @@ class ThreadedIterator:
             ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self._thread.ident or 0), kind)
             raise
         if error is not None:
+            self._ended = True
             raise error
         return value
 
     def close(self) -> None:
         """Close the iterator, as a generator's `close` does, and end its thread; wait for at most one second."""
+        self._ended = True
         self._finalise()
         self._thread.join(1.0)
 

@@ -9,7 +9,7 @@ import pytest
 from gymnasium.error import ResetNeeded
 
 from hpo_envs.core.engines.box.batched import BoxVectorEnv
-from hpo_envs.core.engines.box.params import WITHOUT_BUDGET, BoxFunction, BoxParams, Evaluations
+from hpo_envs.core.engines.box.params import BoxFunction, BoxParams, Evaluations
 from hpo_envs.core.engines.box.scalar import BoxEnv
 from hpo_envs.tables.table import Hyperparameter, Metric, Provenance, Table
 from hpo_envs.testing import batches
@@ -121,8 +121,9 @@ def test_spaces_follow_from_bounds_of_metrics() -> None:
 
 def test_cost_has_name_and_unit() -> None:
     assert params(cost="duration").cost == params(cost="s").cost == "duration"
-    assert params(cost="s", budget=None).budget == WITHOUT_BUDGET["s"]
-    assert params(budget=None).budget == WITHOUT_BUDGET["evaluations"]
+    assert (params(cost="s", budget=None).budget, params(budget=None).budget) == (1e8, 1e4)
+    updates = Metric("updates", "updates", "min", 0.0, 9.0)
+    assert BoxParams.of(Toy(), METRICS, "height", "updates", 5, (updates,)).cost_unit == "updates"
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Environments on a function: results of calls, costs of steps, and trainings that are paused and resumed."""
 
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 
 from hpo_envs.benchmarks import run
 from hpo_envs.core.engines.function.calls import PausableTraining, call, check_signature, form_of, name_of, resolve
+from hpo_envs.core.engines.function.threads import ThreadedIterator
 from tests.helpers import rejects, started
 
 CALLS: list[dict[str, Any]] = []
@@ -195,3 +197,18 @@ def test_agents_work_on_trainings(agent: str) -> None:
     (r,) = run(agent, "FunctionLC-v0", [0], env_kwargs=env_kwargs)
     assert 30 <= r.costs.sum() < 33
     assert r.rewards.max() > 3.0
+
+
+def test_iterator_stays_ended_while_its_thread_still_closes_it() -> None:
+    closed = threading.Event()
+
+    class Empty:
+        def __next__(self) -> Any:
+            raise StopIteration
+
+        def close(self) -> None:
+            closed.wait()
+
+    values = ThreadedIterator(Empty)
+    assert [next(values, None) for _ in range(2)] == [None, None]
+    closed.set()
