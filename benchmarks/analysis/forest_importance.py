@@ -19,9 +19,6 @@ from hpo_envs.tables.table import Floats, Hyperparameter, Table
 TREES, RESAMPLES = 64, 20
 """Default number of trees in a forest, and number of forests for bootstrap intervals."""
 
-UNRELIABLE = 0.2
-"""Out-of-bag R2 up to which importances count as unreliable."""
-
 
 @dataclass(frozen=True)
 class Dimension:
@@ -57,8 +54,8 @@ class ForestImportance:
 
     @property
     def warning(self) -> str:
-        """A sentence if the importances are unreliable or the score is unknown, else empty."""
-        reliable = self.score > UNRELIABLE
+        """A sentence if the score is at most 0.2 or unknown, so that the importances are unreliable; else empty."""
+        reliable = self.score > 0.2
         return "" if reliable else "The forest explains little of the scores: do not rely on these shares."
 
     def ranked_pairs(self) -> list[tuple[str, str, float]]:

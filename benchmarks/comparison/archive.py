@@ -35,8 +35,6 @@ RUNS = TRACK.with_suffix(".parquet")
 """File of the table `runs` of the archive."""
 
 STUDY = "study.toml"
-DATE = (2026, 1, 1, 0, 0, 0)
-"""Date of all files in an archive, so that the same runs give the same bytes."""
 
 UNPACKED = 2**28
 """Largest total size in bytes of the unpacked files of an archive."""
@@ -55,7 +53,7 @@ def build(runs: Path, track: Path = TRACK) -> tuple[bytes, bytes]:
     with zipfile.ZipFile(sink, "w") as file:
         for path in (track, *sorted(runs.glob("*/*.parquet"))):
             name = STUDY if path == track else path.relative_to(runs).as_posix()
-            file.writestr(zipfile.ZipInfo(name, DATE), path.read_bytes())
+            file.writestr(zipfile.ZipInfo(name, (2026, 1, 1, 0, 0, 0)), path.read_bytes())  # same runs, same bytes
     return sink.getvalue(), parquet.bytes_of(flat.runs(comparison.blocks()))
 
 

@@ -75,6 +75,7 @@ class Comparison:
             ValueError: The runs cannot be compared, or one has no evaluation.
         """
         comparison = cls(None)
+        comparison._call = "Comparison.of(runs)"
         for k, block in enumerate(blocks_of(runs)):
             comparison._take(block, (k,))
         return comparison
@@ -97,6 +98,7 @@ class Comparison:
         folder: Path | str = "more"
         comparison, replay, missing = cls(None, next(iter(folders), None)), Replay(), []
         comparison._read = folders
+        comparison._call = f"Comparison.load({', '.join(repr(str(f)) for f in folders)})"
         try:
             for k, folder in enumerate(folders):
                 found: dict[tuple[str, str], set[int]] = {}
@@ -272,7 +274,7 @@ class Comparison:
         runs = flat.runs(self.blocks())
         tables, facts = (runs.to_pandas(), self.frame()), f"{self.missing} {self.checked}".strip()
         made: dict[str, bytes | str] = {"runs.parquet": parquet.bytes_of(runs)}
-        asked = [*self.commands, command or f"Comparison.load({str(self.folder)!r}).paper({str(out)!r})"]
+        asked = [*self.commands, command or f"{self._call}.paper({str(out)!r})"]
         made |= paper.files(self.scores["tracks"], [_flat(c) for c in self.scores["cells"]], *tables, facts, asked)
         folder = self.folder or out
         paths = {atomic.inside(out, atomic.inside(folder, Path(out) / n)): content for n, content in made.items()}

@@ -13,9 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.benchmarks.analysis import regret
-from hpo_envs.benchmarks.runs import Run
 from hpo_envs.benchmarks.runs.record import SEEN
-from hpo_envs.benchmarks.study.block import Block, blocks_of
+from hpo_envs.benchmarks.study.block import Block
 from hpo_envs.families.registry import family_of
 from hpo_envs.tables.catalogue import overlap
 from hpo_envs.tables.table import Floats
@@ -96,7 +95,7 @@ class ScoredRuns:
         return self.anytime if name == "anytime" else self.final
 
     def take(self, some: Any) -> ScoredRuns:
-        """Return some of the runs."""
+        """Return the runs that `some` selects, an index array, mask or slice."""
         return ScoredRuns(self.budget, self.raw, *(getattr(self, name)[some] for name in COLUMNS))
 
     @property
@@ -139,14 +138,6 @@ class Scores:
         self.cells: dict[tuple[str, str], AgentRuns] = {}  # by the labels of environment and agent
         self.answered: dict[str, set[tuple[str, str, str]]] = {}  # name, kind and sha256 of tables, by environment
         self._facts: dict[tuple[str, ...], Any] = {}  # that compared runs must share
-
-    @classmethod
-    def of(cls, runs: Sequence[Run]) -> Scores:
-        """Return the scores of given runs."""
-        scores = cls()
-        for k, block in enumerate(blocks_of(runs)):
-            scores.add(block, (k,))
-        return scores
 
     def add(self, block: Block, rank: tuple[Any, ...]) -> None:
         """Add runs; `rank` is the sort key of their environment and agent, comparable with those of other calls.

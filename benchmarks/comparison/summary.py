@@ -27,9 +27,6 @@ from hpo_envs.tables.table import Floats
 PARTS = ("title", "command", "versions", "environments", "agents", "tracks", "cells", "curves", "fronts", "selections")
 """Keys that every summary has."""
 
-TARGET_REGRET = 0.1
-"""Target regret of the expected running time in the table of all results."""
-
 
 def parts(collected: Scores) -> tuple[dict[str, dict[str, ScoredRuns]], dict[str, dict[str, Any]], dict[str, Any]]:
     """Return scores, the header of each environment's first run, and a dict of `tracks`, `cells` and `selections`.
@@ -198,7 +195,7 @@ def curves(by: Mapping[str, ScoredRuns], first: Header) -> dict[str, Any]:
 
 
 def _record(env: str, agent: str, cell: ScoredRuns) -> dict[str, Any]:
-    times = cell.runtimes([regret.TARGETS[np.argmin(np.abs(regret.TARGETS - TARGET_REGRET))]])[:, 0]
+    times = cell.runtimes([regret.TARGETS[np.argmin(np.abs(regret.TARGETS - 0.1))]])[:, 0]
     return {
         "environment": env, "agent": agent, "n": len(cell.seeds), "anytime": intervals.interval(cell.anytime[None]),
         "anytime_iqm": float(statistics.iqm(cell.anytime)), "final": intervals.interval(cell.final[None]),

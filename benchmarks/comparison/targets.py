@@ -17,9 +17,6 @@ from hpo_envs.benchmarks.analysis.scales import of_header
 from hpo_envs.benchmarks.runs import Run
 from hpo_envs.tables.table import Floats
 
-HAIR = 1e-9
-"""Tolerance of comparisons with a target: 26.09 - 0.5 is not an exact binary number."""
-
 
 def first_reaching(reached: npt.ArrayLike) -> float:
     """Return the 1-based position of the first True, inf if there is none."""
@@ -27,43 +24,33 @@ def first_reaching(reached: npt.ArrayLike) -> float:
 
 
 def ftb(rewards: npt.ArrayLike, best: float) -> float:
-    """Fixed-target best: evaluations until the best reward of the table is reached, inf if never (section 4.1).
-
-    Args:
-        rewards: (k,) rewards in the order of evaluation.
-        best: The table's best reward.
-    """
+    """Fixed-target best: evaluations until the (k,) rewards reach the best of the table, inf if never (section 4.1)."""
     return first_reaching(np.asarray(rewards, dtype=float) >= best)
 
 
 def ftc(rewards: npt.ArrayLike, best: float, tolerance: float = 0.5) -> float:
-    """Fixed-target close: evaluations until `best - tolerance` is reached, inf if never (Table 3: 0.5; en-ja: 1)."""
-    return first_reaching(np.asarray(rewards, dtype=float) >= best - tolerance - HAIR)
+    """Fixed-target close: evaluations until (k,) rewards reach `best - tolerance`, inf if never (Table 3: 0.5 or 1)."""
+    return first_reaching(np.asarray(rewards, dtype=float) >= best - tolerance - 1e-9)  # 26.09 - 0.5 is rounded
 
 
 def fb(rewards: npt.ArrayLike, best: float, budget: int = 20) -> float:
-    """Fixed budget: best of the table minus best of the first `budget` evaluations (section 4.1; 20 in Table 3)."""
+    """Fixed budget: best of the table minus best of the first `budget` of (k,) rewards (section 4.1; 20 in Table 3)."""
     return float(best - np.max(np.asarray(rewards, dtype=float)[:budget]))
 
 
 def fto(rewards: npt.ArrayLike, front: npt.ArrayLike) -> float:
-    """Fixed-target one: evaluations until a point of the Pareto front is found, inf if never (section 4.2).
-
-    Args:
-        rewards: (k, m) rewards in the order of evaluation.
-        front: (J, m) rewards of the table's Pareto front.
-    """
+    """Fixed-target one: evaluations until (k, m) rewards meet the (J, m) Pareto front, inf if never (section 4.2)."""
     return first_reaching(_members(rewards, front).any(axis=1))
 
 
 def fta(rewards: npt.ArrayLike, front: npt.ArrayLike) -> float:
-    """Fixed-target all: evaluations until every point of the Pareto front is found, inf if never (section 4.2)."""
+    """Fixed-target all: evaluations until (k, m) rewards have all of the (J, m) front, inf if never (section 4.2)."""
     found = np.logical_or.accumulate(_members(rewards, front), axis=0)
     return first_reaching(found.all(axis=1))
 
 
 def fbp(rewards: npt.ArrayLike, front: npt.ArrayLike, budget: int) -> float:
-    """Fixed budget: number of points of the Pareto front found in the first `budget` evaluations (section 4.2)."""
+    """Fixed budget: points of the (J, m) Pareto front among the first `budget` of (k, m) rewards (section 4.2)."""
     return float(_members(np.asarray(rewards, dtype=float)[:budget], front).any(axis=0).sum())
 
 

@@ -71,14 +71,16 @@ def of_track(t: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any], str]]:
 
 
 def of_environments(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return charts of regret against evaluations, and against cost in another unit, for each environment."""
-    units = {e["label"]: e["cost_unit"] for e in summary["environments"]}
+    """Return charts of scores against evaluations and, if the budget has another unit, cost, for each environment."""
+    environments = {e["label"]: e for e in summary["environments"]}
     variants = []
     for env, panels in summary["curves"].items():
+        raw = environments[env]["optimum"] == "none"
         for against, panel in panels.items():
-            xlabel = "evaluations" if against == "evaluations" else f"cost ({units[env]})"
-            log = {"xlog": against == "evaluations", "ylog": crowded(panel["agents"])}
-            variants.append(chart(f"{env}, by {xlabel}", xlabel, "normalised regret", panel, **log))
+            xlabel = "evaluations" if against == "evaluations" else f"cost ({environments[env]['cost_unit']})"
+            log = {"xlog": against == "evaluations", "ylog": not raw and crowded(panel["agents"])}
+            ylabel = "raw score" if raw else "normalised regret"
+            variants.append(chart(f"{env}, by {xlabel}", xlabel, ylabel, panel, **log))
     return variants
 
 

@@ -8,16 +8,13 @@ from hpo_envs.benchmarks.plots import COLOURS, PLACES
 from hpo_envs.benchmarks.report import charts
 from hpo_envs.benchmarks.report.tables import head, num, table, text
 
-SHOWN = ("tpe", "regularized-evolution")
-"""Agents in the picture besides `bo` and the one with the lowest mean: one with a model, and one without."""
-
 MARKS = ("&#9679;", "&#9632;", "&#9670;", "&#9675;")
 """Symbols of the agents in the picture's key; `page.css` draws the same."""
 
 
 def shown(found: Mapping[str, Any]) -> list[str]:
-    """Return the agents in the picture: the one with the lowest mean, `bo` and `SHOWN`."""
-    return [*dict.fromkeys((_longest(found)["standings"][0]["agent"], "bo", *SHOWN))]
+    """Return the agents in the picture: the one with the lowest mean, `bo`, `tpe` and `regularized-evolution`."""
+    return [*dict.fromkeys((_longest(found)["standings"][0]["agent"], "bo", "tpe", "regularized-evolution"))]
 
 
 def _longest(found: Mapping[str, Any]) -> Any:

@@ -26,9 +26,6 @@ BEST = {
 }  # fmt: skip
 """Meaning of regret 0, by source of the scale."""
 
-FEW_REPEATS = 10
-"""Number of repeats of a row below which its mean depends largely on the rewards that selected it."""
-
 PAGE = """<!doctype html>
 <html lang="en">
 <head>
@@ -195,7 +192,8 @@ def _scale(e: Mapping[str, Any]) -> str:
     """Return the meaning of regret 0 and, if rows have repeats, the noise of single rewards."""
     if e.get("repeats", 1) < 2:
         return BEST[e["optimum"]]
-    few = "; few repeats: scores are optimistic" if e["repeats"] < FEW_REPEATS else ""
+    # The mean of few repeats depends largely on the rewards that selected the row.
+    few = "; few repeats: scores are optimistic" if e["repeats"] < 10 else ""
     return f"{BEST[e['optimum']]}; noise {e['noise']:.2g} of the rows' spread, {e['repeats']} repeats{few}"
 
 

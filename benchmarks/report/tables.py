@@ -50,7 +50,7 @@ def head(value: str) -> str:
 
 
 def num(value: float | None, shown: str | None = None) -> str:
-    """Return an HTML cell that is sorted by a number (None: empty) and shows a text, by default the number."""
+    """Return an HTML cell with a number to sort by (None: empty) and a text, by default that of `numbers.number`."""
     raw = "" if value is None else f"{value:.10g}"
     return f'<td class="n" data-value="{raw}">{escape(numbers.number(value) if shown is None else shown)}</td>'
 

@@ -55,7 +55,7 @@ def has_rows(env_id: str, env_kwargs: Mapping[str, Any]) -> bool:
 
 
 def arguments(env_id: str, env_kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of an environment in a comparison: the given ones, after `shuffle=True` for rows or arms.
+    """Return the given arguments of an environment, for rows or arms with the default `shuffle=True` of comparisons.
 
     Raises:
         ValueError: `shuffle` or `subsample` is given, but actions are neither rows nor arms of a table.
@@ -92,7 +92,7 @@ class Episodes:
         return None if self.params.view.subsample == 1.0 else self.rows
 
     def in_tables(self, which: Sequence[int], actions: Sequence[Any]) -> Sequence[Any]:
-        """Return `in_table` of one action of each episode in `which`."""
+        """Return one action of each episode in `which` as `in_table` does."""
         if self.rows is None:
             return actions
         if all(type(action) is int for action in actions):
@@ -122,7 +122,7 @@ class Episodes:
         return found
 
     def truth(self, i: npt.NDArray[np.int64], actions: npt.NDArray[Any]) -> npt.NDArray[np.float64] | None:
-        """Return the (k,) or (k, objectives) means of (k, ...) actions over all repeats; None without a table.
+        """Return the (k,) or (k, objectives) mean rewards of (k, ...) actions over all repeats; None without a table.
 
         `i` is the (k,) episode of each action; rows are the table's. Of a batch of arms the first counts.
         """

@@ -40,7 +40,7 @@ class Calls(contextlib.AbstractContextManager["Calls"]):
         self._calls.append(_Call(function, argument))
 
     def next(self) -> Any:
-        """Execute the earliest call that is left; return its result, or raise its exception."""
+        """Execute the earliest call that is left, at least one; return its result, or raise its exception."""
         call = self._calls.popleft()
         return call.function(call.argument)
 

@@ -34,16 +34,11 @@ HERE = Path(__file__).parents[2]
 MOST_BYTES = 1 << 24
 """Maximum length of an answer, in bytes."""
 
-SUPPORTS_SECONDS = 300.0
-"""Time limit in seconds for the reply on what an agent supports, including the import of its module."""
-
 KEPT = (
     *("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH"),
     *("PYTHONHASHSEED", "OPENBLAS_CORETYPE", "NPY_DISABLE_CPU_FEATURES"),
 )
 """Environment variables that the process inherits: for finding programs and libraries, language, and numbers."""
-
-ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 
 
 class AgentError(RuntimeError):
@@ -225,7 +220,7 @@ class IsolatedProcess(contextlib.AbstractContextManager["IsolatedProcess"]):
 def supports_of(agent: str, isolate: bool | str) -> tuple[str, ...]:
     """Return `Agent.supports` of an isolated agent; empty if its process fails, as its runs will report the error."""
     try:
-        with IsolatedProcess(agent, isolate) as process, limits.deadline(SUPPORTS_SECONDS):
+        with IsolatedProcess(agent, isolate) as process, limits.deadline(300.0):  # with the import of its module
             return tuple(map(str, process.call("supports", agent=agent)))
     except (AgentError, TypeError, limits.RunTimeout):
         return ()
@@ -269,7 +264,8 @@ def _environment(agent: str, folder: str, elsewhere: bool) -> dict[str, str]:
     """Return the environment variables of the process: `KEPT`, an empty home, one thread, and the import path."""
     path = dict.fromkeys([folder if elsewhere else str(HERE.parent), *_folders(agent)])
     variables = {name: os.environ[name] for name in KEPT if name in os.environ}
-    variables |= dict.fromkeys(ONE_THREAD, "1")
+    libraries = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+    variables |= dict.fromkeys(libraries, "1")
     variables |= dict.fromkeys(("HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "TMPDIR"), folder)
     if site.ENABLE_USER_SITE and not elsewhere:
         variables["PYTHONUSERBASE"] = site.getuserbase()

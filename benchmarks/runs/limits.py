@@ -109,7 +109,7 @@ def _thread(seconds: float) -> Iterator[None]:
 
 @contextlib.contextmanager
 def interrupts() -> Iterator[None]:
-    """Context that turns a `KeyboardInterrupt` raised by the enclosed code itself into a `RuntimeError`, not Ctrl-C."""
+    """Context in which a `KeyboardInterrupt` that the code itself raises becomes a `RuntimeError`; Ctrl-C does not."""
     before = signal.getsignal(signal.SIGINT)
     ours = threading.current_thread() is threading.main_thread() and callable(before)
     pressed = False

@@ -80,7 +80,7 @@ def run(
         agent: Registered name, `module:factory`, or a factory `(problem, seed, **hyperparameters) -> Agent`.
         env_id: Registered id.
         seeds: Distinct ints >= 0 and < 2**63, at least one. The agent and the environment get hashes of id and seed.
-        budget: Budget of a run, which replaces the id's default budget and has its unit.
+        budget: Budget of a run, which replaces the id's default budget, in the same unit.
         target: Function of an evaluation's action (with the table's row) and reward; a run stops once it returns True.
         env_kwargs: Arguments of the environment (`table=`, `objective=`, ...). If actions are configurations or arms,
             they are shuffled in each episode unless `shuffle=False` is given.

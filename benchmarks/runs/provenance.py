@@ -43,9 +43,6 @@ from hpo_envs.tables.files import atomic
 LENGTH = 16
 """Hexadecimal digits kept of each sha256."""
 
-FOLDERS = ("agents", "benchmarks", "hpo_envs", "tables")
-"""Folders of the package in a clone."""
-
 MAIN = ("__main__", "__mp_main__")
 """Names of the module of the running script; the second is used in processes of multiprocessing."""
 
@@ -188,7 +185,8 @@ def suite() -> dict[str, Any]:
     if (root / ".git").exists():
         try:
             commit = _git(root, "rev-parse", "HEAD").strip()
-            changed = _git(root, "status", "--porcelain", "--untracked-files=all", "--", *FOLDERS).splitlines()
+            folders = ("agents", "benchmarks", "hpo_envs", "tables")
+            changed = _git(root, "status", "--porcelain", "--untracked-files=all", "--", *folders).splitlines()
         except (OSError, subprocess.SubprocessError):
             return {}
         return {"commit": commit, "uncommitted": [line[3:] for line in changed]}

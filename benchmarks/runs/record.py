@@ -126,14 +126,17 @@ class EpisodeLog:
     def add(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
         """Log an evaluation, or each pull of a batch with an equal share of cost and price."""
         scores = info.get("scores")
-        actions, rewards = ([action], [reward]) if scores is None else (np.ravel(a).tolist() for a in (action, scores))
-        count = len(rewards)
-        self.actions += actions
-        self.rewards += rewards
-        self.costs += [info["cost"] / count] * count
-        self.statuses += [STATUSES.index(info["status"])] * count
+        if scores is not None:
+            share = {k: info[k] / np.size(scores) for k in ("cost", "price") if k in info}
+            for pull, score in zip(np.ravel(action).tolist(), np.ravel(scores).tolist(), strict=True):
+                self.add(pull, score, {"status": info["status"], **share})
+            return
+        self.actions.append(action)
+        self.rewards.append(reward)
+        self.costs.append(info["cost"])
+        self.statuses.append(STATUSES.index(info["status"]))
         if "price" in info:
-            self.prices += [info["price"] / count] * count
+            self.prices.append(info["price"])
 
 
 def records(

@@ -27,9 +27,6 @@ from hpo_envs.tables.table import LOST, Floats, Hyperparameter, Table
 FAMILY = "family"
 """Value of `transfer` that stands for the tables of the same family."""
 
-SAME = ("objective", "cost", "levels")
-"""Arguments of an environment that also apply to source tasks of its family."""
-
 
 @dataclass(frozen=True)
 class Transfer:
@@ -92,8 +89,8 @@ def sources_of(env: Any, distribution: str) -> Transfer:
     related = family is not None and d in family.distributions
     if params.vector and not related:
         raise ValueError(f"transfer must be {FAMILY} for several objectives, got {name!r} on {spec.id}")
-    given = sorted((spec.kwargs or {}).items()) if related else ()
-    kwargs = tuple((k, tuple(v) if isinstance(v, list) else v) for k, v in given if k in SAME)
+    own = {k: v for k, v in (spec.kwargs or {}).items() if k in ("objective", "cost", "levels")} if related else {}
+    kwargs = tuple((k, tuple(v) if isinstance(v, list) else v) for k, v in sorted(own.items()))
     sources, facts = [], []
     for env_id in map(d.ids.format, d.held_out):
         other = _params(env_id, kwargs)

@@ -21,9 +21,6 @@ from hpo_envs.benchmarks.runs.episodes import seeds_of
 from hpo_envs.tables import Array
 from hpo_envs.tables.table import Floats
 
-RUN_COLUMNS = ("seed", "reset_seed", "table", "kind", "sha256")
-"""Keys of a run's header that are never in the shared header of a block."""
-
 ONCE = ("recommended", "recommended_truth")
 """Arrays with one entry per run; all others have one per evaluation."""
 
@@ -51,8 +48,8 @@ class Block:
         headers, arrays = [r.header for r in runs], [arrays_of(r) for r in runs]
         if len(set(map(layout_of, runs))) > 1:
             raise ValueError("runs of one part must have arrays of the same types and shapes")
-        common = {k: v for k, v in headers[0].items() if k not in RUN_COLUMNS}
-        shared = {k: v for k, v in common.items() if all(h.get(k) == v for h in headers[1:])}
+        common = headers[0].keys() - {"seed", "reset_seed", "table", "kind", "sha256"}
+        shared = {k: v for k, v in headers[0].items() if k in common and all(h.get(k) == v for h in headers[1:])}
         apart = {*shared, "seed", "reset_seed", "scale"}
         alone = [{k: v for k, v in h.items() if k not in apart} for h in headers]
         known: dict[str, int] = {}
@@ -119,7 +116,7 @@ class Block:
 
     @functools.cached_property
     def final(self) -> Floats:
-        """(runs,) final regret: that of the recommendation with one noisy objective, else the last; NaN without any."""
+        """(runs,) final regret: of the recommendation with one noisy objective, else the last; NaN if there is none."""
         if {"truth", "recommended_truth"} <= self.arrays.keys() and self.arrays["reward"].ndim == 1:
             truths = self.arrays["recommended_truth"].reshape(len(self), -1)[:, 0]
             return self._normalised(truths, np.arange(len(self)))
@@ -135,7 +132,7 @@ class Block:
         return means
 
     def alike(self, runs: npt.NDArray[np.intp] | None = None) -> Iterable[npt.NDArray[np.intp]]:
-        """Yield the indices of `runs` (default: all) in groups of equal header, evaluations and source of the scale."""
+        """Yield the indices of `runs` (default: all) of equal header, number of evaluations and source of the scale."""
         groups: dict[Any, list[int]] = {}
         lengths, which = np.diff(self.starts).tolist(), self.which.tolist()
         for i in range(len(self)) if runs is None else runs.tolist():

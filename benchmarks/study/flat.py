@@ -50,7 +50,7 @@ def type_of(column: str) -> Any:
 
 
 def evaluations(block: Block) -> Any:
-    """Return the table of a block's evaluations; a `ValueError` if it has no column for an array or for a number."""
+    """Return the table of a block's evaluations; a `ValueError` if no column can have one of its arrays or numbers."""
     import pyarrow as pa
 
     total, lengths = int(block.starts[-1]), np.diff(block.starts)

@@ -1,4 +1,4 @@
-"""Trainings of this project's tables: of missing rows, or of some rows once more.
+"""Trainings of this project's tables: of rows that are missing, or repeated for comparison.
 
 Trainings are stored one by one in a folder of `--out`: after any interruption, the same command resumes, and nothing is
 trained twice. Each uses one thread. `--pack` writes the stored and the shipped trainings as the table's data.

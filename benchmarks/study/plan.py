@@ -1,7 +1,7 @@
 """Expected cost of a study (`--plan`: seconds, bytes), and its division into parts for several machines (`--part`).
 
-Costs are estimated from the seconds per evaluation in the leaderboard. They divide the work and change no result: a
-part depends on the study alone, not on stored runs.
+Costs are estimated from the seconds per evaluation in the leaderboard, 0.01 s for other agents. They divide the work
+and change no result: a part depends on the study alone, not on stored runs.
 """
 
 import functools
@@ -17,17 +17,6 @@ import numpy as np
 
 from hpo_envs.agents import Problem
 from hpo_envs.families import registry
-
-MEASURED = Path(__file__).parents[1] / "leaderboard.json.gz"
-
-UNMEASURED = 0.01
-"""Seconds per evaluation of agents that are not on the leaderboard."""
-
-TRAININGS = 20
-"""Expected evaluations of a run per fidelity, if its budget is not in evaluations."""
-
-BYTES = 31
-"""Stored bytes per evaluation."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +35,8 @@ class PlannedRuns:
 def _measured() -> dict[tuple[str, str], float]:
     """Return (family, agent) -> largest measured CPU seconds per evaluation in the leaderboard; 0 if not measured."""
     found: dict[tuple[str, str], float] = {}
-    for track in json.loads(gzip.decompress(MEASURED.read_bytes()))["tracks"]:
+    board = gzip.decompress((Path(__file__).parents[1] / "leaderboard.json.gz").read_bytes())
+    for track in json.loads(board)["tracks"]:
         family = _family(track["environments"][0].partition(" ")[0])
         for record in track["ranking"]:
             key = family, record["agent"].partition(" ")[0]
@@ -60,12 +50,12 @@ def of_fits(
     """Return the expected cost of the runs of each (environment, entrant, problem); `seeds` are those of each pair."""
     planned = []
     for environment, agent, problem in fits:
-        evaluations: float = TRAININGS * (1 if problem.levels is None else len(problem.levels))
+        evaluations: float = 20 * (1 if problem.levels is None else len(problem.levels))  # a guess
         if problem.unit == "evaluations":
             evaluations = problem.budget or (1 if problem.features is None else len(problem.features))
         of_agent = {family: s for (family, a), s in _measured().items() if a == agent.algorithm}
         known = of_agent.get(_family(environment.id)) or max(of_agent.values(), default=0.0)
-        own, seconds = seeds[environment.id, agent.name], evaluations * (known or UNMEASURED)
+        own, seconds = seeds[environment.id, agent.name], evaluations * (known or 0.01)
         planned.append(PlannedRuns(environment.id, agent.name, own, evaluations, seconds, bool(known)))
     return planned
 
@@ -84,7 +74,7 @@ def parsed(text: str) -> tuple[int, int]:
 
 
 def part(planned: Sequence[PlannedRuns], k: int, n: int) -> dict[tuple[str, str], tuple[int, ...]]:
-    """Return the seeds of each pair of id and agent in part `k` of `n`; a part has about 1/n of the total cost."""
+    """Return the seeds by (id, agent) in part `k` (from 1) of `n`, which has about 1/n of the total cost."""
     total, before = float(sum(p.seconds * len(p.seeds) for p in planned)), 0.0
     found = {}
     for p in planned:
@@ -109,5 +99,5 @@ def rows(planned: Sequence[PlannedRuns], missing: Mapping[tuple[str, str], int])
     for agent, (runs, remaining, evaluations, hours) in {**by, "all": whole}.items():
         name = f"{agent} (not measured)" if agent in guessed else agent
         counts = [f"{count:,.0f}" for count in (runs, remaining, evaluations)]
-        lines.append([name, *counts, f"{hours:.3g}", f"{evaluations * BYTES / 1e6:.3g}"])
+        lines.append([name, *counts, f"{hours:.3g}", f"{evaluations * 31 / 1e6:.3g}"])  # bytes stored for each
     return lines

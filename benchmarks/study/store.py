@@ -68,7 +68,7 @@ def write(runs: Sequence[Run], folder: Path | str) -> int:
 
 
 def read(folder: Path | str, env: str | None = None, agent: str | None = None, check: Check | None = None) -> list[Run]:
-    """Read the runs of a folder, or only those of one id, or one agent (its name in results), sorted by these and seed.
+    """Return the runs of a folder, if given of one id or one agent (its name in results), by id, agent and seed.
 
     `check` is called with each part before its runs are used, and raises an error if they are invalid.
 
@@ -85,7 +85,7 @@ def digest(runs: Iterable[Run]) -> str:
 
 
 def key_of(run: Run) -> RunKey:
-    """Return the key of a run in a store."""
+    """Return the key of a run in a store: id, agent and seed."""
     return run.header["env"], run.header["agent"], run.seed
 
 

@@ -12,7 +12,7 @@ from hpo_envs.agents.models.pareto import pareto_front
 from hpo_envs.benchmarks import Comparison, problem_of
 from hpo_envs.benchmarks.analysis import scales
 from hpo_envs.benchmarks.analysis.scales import Scales, of_header
-from hpo_envs.benchmarks.report import sentences
+from hpo_envs.benchmarks.report import charts, sentences
 from hpo_envs.benchmarks.runs import run
 from hpo_envs.benchmarks.runs.episodes import Episodes
 from hpo_envs.tables import store
@@ -181,6 +181,7 @@ def test_raw_scores_are_ranked_on_one_environment_each() -> None:
     assert track["raw"]
     assert [*track["curves"]] == ["regret"]
     assert found["environments"][0]["optimum"] == "none"
+    assert [(c["ylabel"], c["ylog"]) for c in charts.of_environments(found)] == [("raw score", False)]
     assert problem_of(gym.make("CushLEPOR-ted-ende-v0")).objectives == 1
     for standing in track["ranking"]:
         mean, low, high = standing["mean"]

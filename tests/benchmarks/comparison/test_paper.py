@@ -9,8 +9,9 @@ import duckdb
 import pandas
 import pytest
 
-from hpo_envs.benchmarks import Comparison
+from hpo_envs.benchmarks import Comparison, run
 from hpo_envs.benchmarks.comparison import paper
+from hpo_envs.benchmarks.study import store
 from hpo_envs.commands.main import main
 
 pytest.importorskip("matplotlib")
@@ -65,3 +66,14 @@ def test_paper_of_a_summary_is_rejected(tmp_path: Path, capsys: pytest.CaptureFi
 def test_toml_of_plain_data() -> None:
     data = {"a": [1, 'x"y\n', True, 0.5], "b": {"c-d": None, "e": []}}
     assert tomllib.loads(f"value = {paper._toml(data)}")["value"] == {"a": data["a"], "b": {"e": []}}
+
+
+def test_appendix_has_call_that_writes_it(tmp_path: Path) -> None:
+    raw = {"variant": "paper"}  # no scale, so no pictures
+    runs = run("random", "CushLEPOR-ted-ende-v0", range(2), budget=3, env_kwargs=raw)
+    Comparison.of(runs).paper(tmp_path / "out")
+    assert f"Comparison.of(runs).paper('{tmp_path / 'out'}')" in (tmp_path / "out" / "appendix.tex").read_text()
+    store.write(runs, tmp_path / "runs")
+    Comparison.load(tmp_path / "runs").paper(tmp_path / "out")
+    call = f"Comparison.load('{tmp_path / 'runs'}').paper('{tmp_path / 'out'}')"
+    assert call in (tmp_path / "out" / "appendix.tex").read_text()

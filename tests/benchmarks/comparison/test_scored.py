@@ -14,6 +14,10 @@ from hpo_envs.benchmarks.comparison.replay import table_of
 from hpo_envs.benchmarks.runs import Run, run
 
 
+def of(runs: list[Run]) -> scored.Scores:
+    return Comparison.of(runs)._scores
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -27,7 +31,7 @@ from hpo_envs.benchmarks.runs import Run, run
 def test_runs_with_different_headers_are_not_mixed(runs: list[Run], changes: dict[str, Any], message: str) -> None:
     other = dataclasses.replace(runs[0], header={**runs[0].header, **changes})
     with pytest.raises(ValueError, match=message):
-        scored.Scores.of([*runs, other]).scored()
+        of([*runs, other]).scored()
 
 
 def test_arguments_are_part_of_names(runs: list[Run]) -> None:
@@ -35,9 +39,9 @@ def test_arguments_are_part_of_names(runs: list[Run]) -> None:
     other = dataclasses.replace(runs[0], header=header)
     assert scored.environment_of(other.header) == "NMTHPO-zhen-v0 (cost=s)"
     assert scored.agent_of(other.header) == "random (a=1, k=2)"
-    scored.Scores.of([*runs, other]).scored()
+    of([*runs, other]).scored()
     with pytest.raises(ValueError, match="runs must not be empty, got none"):
-        scored.Scores.of([]).scored()
+        of([]).scored()
 
 
 def test_an_agent_that_has_seen_the_language_is_another_agent(runs: list[Run]) -> None:
@@ -46,7 +50,7 @@ def test_an_agent_that_has_seen_the_language_is_another_agent(runs: list[Run]) -
     assert [scored.agent_of(r.header) for r in marked] == ["random (k=2) (seen)", "mine (seen)"]
     unseen = {k: v for k, v in header.items() if k != "seen"}
     assert scored.agent_of(unseen) == "random (k=2, seen=True)"
-    found = scored.Scores.of([*runs, dataclasses.replace(runs[0], header={**runs[0].header, "seen": ["zh"]})]).scored()
+    found = of([*runs, dataclasses.replace(runs[0], header={**runs[0].header, "seen": ["zh"]})]).scored()
     assert {a: len(s.seeds) for a, s in found[runs[0].header["env"]].items() if "random" in a} == {
         "random": 6,
         "random (seen)": 1,
@@ -55,7 +59,7 @@ def test_an_agent_that_has_seen_the_language_is_another_agent(runs: list[Run]) -
 
 def test_scores_are_kept_by_environment_and_agent(runs: list[Run]) -> None:
     some = [r for r in runs if r.header["env"].startswith("NMTHPO")]
-    found = scored.Scores.of(some[::-1]).scored()
+    found = of(some[::-1]).scored()
     assert {env: set(by) for env, by in found.items()} == {
         "NMTHPO-zhen-v0": {"random", "graph-ei-rbf", "bo-ei-rbf"},
         "NMTHPO-jaen-v0": {"random", "graph-ei-rbf", "bo-ei-rbf"},
@@ -78,7 +82,7 @@ def test_scores_in_a_batch_equal_those_of_each_run(runs: list[Run], monkeypatch:
     timed = [dataclasses.replace(r, costs=r.costs * (0.3 + r.seed), header={**r.header, **seconds}) for r in tabled]
     everything = [r for r in runs if r.seed != 1] + short + timed
     monkeypatch.setattr(scored, "TOGETHER", 4)
-    together = scored.Scores.of(everything).scored()
+    together = of(everything).scored()
     cells = {(env, agent): cell for env, by in together.items() for agent, cell in by.items()}
     for r in everything:
         cell = cells[scored.environment_of(r.header), scored.agent_of(r.header)]
@@ -128,7 +132,7 @@ def test_attainment_surfaces_equal_those_by_hand() -> None:
 
 
 def test_only_two_objectives_have_fronts(runs: list[Run]) -> None:
-    found = surfaces.of_cells(scored.Scores.of(runs).cells)
+    found = surfaces.of_cells(of(runs).cells)
     assert list(found) == ["NMTHPO-zhen-mo-v0"]
     entry = found["NMTHPO-zhen-mo-v0"]
     assert (list(entry["stages"]), set(entry["stages"]["50%"])) == (["25%", "50%", "100%"], {"random", "bo-ehvi-rbf"})
