@@ -7,9 +7,8 @@ import numpy as np
 from hpo_envs.agents.models import Floats, Indices
 from hpo_envs.agents.models.acquisition import expected_hypervolume_improvement, expected_improvement
 from hpo_envs.agents.models.gp.kernels import of_square_distances, square_distances
-from hpo_envs.agents.models.gp.stacked import standardised
 from hpo_envs.agents.problem import Problem
-from hpo_envs.agents.transfer.base import TransferAgent
+from hpo_envs.agents.transfer.base import TransferAgent, standardised
 
 LENGTHS = (0.3, 0.75, 1.5, 3.0)
 """Length-scales of the models, which are weighted by their marginal likelihood."""
@@ -53,7 +52,7 @@ class StackedGPAgent(TransferAgent):
 
     def _suggest(self) -> int:
         rows, rewards = np.array(self.rows, np.intp), np.array(self.rewards)
-        observed = np.column_stack([standardised(y) for y in rewards.T])
+        observed = np.column_stack([robust(y) for y in rewards.T])
         squares = square_distances(self.features[rows], self.features)
         found = [self._posterior(j, rows, y, squares) for j, y in enumerate(observed.T)]
         if len(found) == 1:
@@ -89,3 +88,9 @@ def _basis(scores: Floats) -> Floats:
     mean = scores.mean(axis=0)
     apart = (scores - mean) * np.sqrt(ACROSS / len(scores))
     return np.vstack([np.full_like(mean, np.sqrt(CONSTANT)), np.sqrt(ALONG) * mean, apart])
+
+
+def robust(y: Floats) -> Floats:
+    """Return standardised (t,) observations; low ones are first raised to median - 1.5 (best - median)."""
+    middle, best = float(np.median(y)), float(y.max())
+    return standardised(np.maximum(y, middle - 1.5 * (best - middle)))

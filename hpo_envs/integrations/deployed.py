@@ -6,7 +6,7 @@ runs = run(Deployed, "NMTHPO-swen-v0", seeds=range(10), policy="policy.onnx", fe
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,6 @@ from hpo_envs.agents.transfer.observing import ObservingAgent
 from hpo_envs.core.params import check_int
 from hpo_envs.tables.checks import extra_module, regular
 
-Observation = Mapping[str, npt.NDArray[np.float32]]
 PolicyFunction = Callable[[dict[str, npt.NDArray[np.float32]]], Any]
 
 MOST_CANDIDATES = 100_000
