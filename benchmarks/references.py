@@ -34,8 +34,6 @@ PARENTS, CHILDREN, GENERATIONS = 16, 256, 60
 CELLS = {"random": (4, 500), "regularized-evolution": (4, 500)}
 """(number of seeds, cells per run) by agent."""
 
-COMMAND = "python -m hpo_envs.benchmarks.references"
-
 VARIANTS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("CharHPO-v0", {"noise": False}),
     *(("CushLEPOR-ted-ende-v0", {"objective": name}) for name in ("system_pearson", "rmse")),
@@ -123,7 +121,8 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _write(path: Path, found: Mapping[str, dict[str, Any]]) -> None:
-    made = {"command": COMMAND, "hpo_envs": VERSION, "references": [*found.values()]}
+    command = "python -m hpo_envs.benchmarks.references"
+    made = {"command": command, "hpo_envs": VERSION, "references": [*found.values()]}
     atomic.write(path, (json.dumps(made, indent=1) + "\n").encode())
 
 

@@ -38,10 +38,7 @@ TABLES: dict[str, dict[str, Any]] = {
 """Arguments of the timed look-up environments, by id and an optional comment after a comma."""
 
 COMPUTED = ("NASBenchNLP-cell-v0", "CharHPO-v0", "CushLEPOR-ted-ende-v0")
-"""Ids whose steps compute results; a step of one episode takes some milliseconds."""
-
-MOST = 1024
-"""Largest batch size at which the ids of `COMPUTED` are timed."""
+"""Ids whose steps compute results, some milliseconds each; they are timed in batches of at most 1,024 episodes."""
 
 
 class MinimalTable(gym.Env[Any, Any]):
@@ -153,7 +150,7 @@ def batched(num_envs: int) -> dict[str, float]:
             templates.take(a, axis=0), wide.take(a, axis=0), reward.take(a), cost.take(a)
 
     timed = {"bare gathers": lambda: seconds_of(gathers) / len(actions)}
-    for name, kwargs in (TABLES | ({n: {} for n in COMPUTED} if num_envs <= MOST else {})).items():
+    for name, kwargs in (TABLES | ({n: {} for n in COMPUTED} if num_envs <= 1024 else {})).items():
         env_id = name.partition(",")[0]
         space = gym.make_vec(env_id, num_envs=num_envs).action_space
         space.seed(0)

@@ -36,12 +36,6 @@ INPUTS = ("posterior",)
 
 HIDDEN, BATCH = 16, 128
 
-FUNCTION_SHARE = 2
-"""Weight of functions in a batch; every other part has weight 1."""
-
-TEMPERATURES, FREQUENCIES = (0.0, 4.0, 12.0, 40.0), (0.15, 0.35, 0.25, 0.25)
-"""Inverse temperatures of the recorded searches, which sample by expected improvement (0: uniformly); frequencies."""
-
 RATE, WARMING = 4e-3, 50
 """Learning rate, and number of steps of its warm-up."""
 
@@ -76,7 +70,8 @@ def record(
     envs, rng = for_training(tasks, CANDIDATES, inputs), np.random.default_rng(seed)
     observation, info = envs.reset(seed=seed)
     words = np.array(["" if i < 0 else found[i].held_out[0] for i in info["task"]])
-    temperature = rng.choice(TEMPERATURES, (searches, 1), p=FREQUENCIES)
+    # Inverse: 0 samples uniformly.
+    temperature = rng.choice((0.0, 4.0, 12.0, 40.0), (searches, 1), p=(0.15, 0.35, 0.25, 0.25))
     careless = rng.choice([0.0, 0.15], (searches, 1))
     rewards, best, states = tasks.rewards, np.zeros(searches), []
     for _ in range(EVALUATIONS):
@@ -109,7 +104,7 @@ def fit(
     width = candidate_set.columns(inputs)
     network = ScoringNetwork(width, HIDDEN, SKIP if inputs[-1] == "posterior" and not blind else 0.0)
     optimiser = torch.optim.AdamW(network.parameters(), lr=RATE, weight_decay=1e-3)
-    shares = {part: FUNCTION_SHARE if part == "functions" else 1 for part in states}
+    shares = {part: 2 if part == "functions" else 1 for part in states}
     for step in range(steps):
         parts = []
         for part, s in states.items():

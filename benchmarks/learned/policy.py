@@ -40,15 +40,6 @@ SKIP = 4.0
 
 CANDIDATES, ENVS, COPIES, EVALUATIONS = 64, 64, 8, 20
 
-DIVERGENCE = 0.03
-"""Kullback-Leibler divergence of the first step; it decreases linearly to 0."""
-
-RIDGE = 0.2
-"""Value added to the diagonal of the Fisher information, so that weights of nearly constant columns change little."""
-
-FACTORS = (1.0, 2.0, 4.0, 8.0)
-"""Factors of the trained weights; the best one on the validation episodes is kept."""
-
 UNITS, CROSSED = 16, 4000
 """Units of the networks that imitate source tasks, and number of crossovers added to their tables."""
 
@@ -64,13 +55,12 @@ def with_sources(pools: Sequence[TaskPool]) -> list[TaskPool]:
     found = []
     for pool in pools:
         others = [o for o in pools if o.feature_names == pool.feature_names and not {*o.languages} & {*pool.languages}]
-        if not others:
-            found.append(pool)
-            continue
-        models, fitted = learned.fit_sources([(o.x, o.y) for o in others])
-        distances = np.array([distance(o.x, pool.x) for o in others])
-        predictions = np.array([m.predict(pool.x) for m in models])
-        found.append(replace(pool, predictions=predictions, distances=distances, fitted=fitted))
+        if others:
+            models, fitted = learned.fit_sources([(o.x, o.y) for o in others])
+            distances = np.array([distance(o.x, pool.x) for o in others])
+            predictions = np.array([m.predict(pool.x) for m in models])
+            pool = replace(pool, predictions=predictions, distances=distances, fitted=fitted)
+        found.append(pool)
     return found
 
 
@@ -142,7 +132,7 @@ def fit(weights: learned.LearnedNumbers, seed: int, steps: int, log: list[dict[s
             log.append(record | {"cpu_seconds": f"{time.process_time() - begun:.1f}"})
             print(*log[-1].values(), flush=True)
     trained = min(best, key=lambda pair: pair[0])[1]
-    for factor in FACTORS[1:]:
+    for factor in (2.0, 4.0, 8.0):  # larger weights are less random
         look(factor * trained)
     shipped = min(best, key=lambda pair: pair[0])[1].astype(np.float32)
     seen = frozenset(x for p in pools for x in p.languages)
@@ -152,12 +142,15 @@ def fit(weights: learned.LearnedNumbers, seed: int, steps: int, log: list[dict[s
 
 
 def iterates(width: int, envs: Any, updates: int, seed: int) -> Iterator[Floats]:
-    """Yield the (width,) weights before the first and after each update, which plays an episode in each of `envs`."""
+    """Yield the (width,) weights before the first and after each update, which plays an episode in each of `envs`.
+
+    The Kullback-Leibler divergence of an update falls linearly from 0.03 to 0.
+    """
     w, rng, (observation, _) = np.eye(width)[-1] * SKIP, np.random.default_rng(seed), envs.reset(seed=seed)
     yield w
     for update in range(updates):
         gradients, advantages, observation = play(w, envs, observation, rng)
-        w = w + natural_step(gradients, advantages, DIVERGENCE * (1 - update / updates))
+        w = w + natural_step(gradients, advantages, 0.03 * (1 - update / updates))
         yield w
 
 
@@ -196,7 +189,8 @@ def play(w: Floats, envs: Any, observation: Any, rng: np.random.Generator) -> tu
 
 def natural_step(gradients: Floats, advantages: Floats, divergence: float) -> Floats:
     """Return the (columns,) step along the natural gradient with a given Kullback-Leibler divergence."""
-    fisher = gradients.T @ gradients / len(gradients) + RIDGE * np.eye(gradients.shape[1])
+    # With the ridge, weights of nearly constant columns change little.
+    fisher = gradients.T @ gradients / len(gradients) + 0.2 * np.eye(gradients.shape[1])
     gradient = gradients.T @ advantages / len(gradients)
     direction = np.linalg.solve(fisher, gradient)
     return np.asarray(np.sqrt(2.0 * divergence / max(float(gradient @ direction), 1e-12)) * direction)

@@ -119,12 +119,7 @@ def _run(name: str, methods: Mapping[str, tuple[str, dict[str, Any]]], trials: i
     common.show("differences, by the rule of docs/statistics.md", differences)
 
 
-PARTS: common.Parts = {
-    "agents": agents,
-    "policy": policy,
-    "adaptation": adaptation.adaptation,
-    "designs": adaptation.designs,
-}
+PARTS: common.Parts = {part.__name__: part for part in (agents, policy, adaptation.adaptation, adaptation.designs)}
 
 QUICK = 2
 """Trials of `--quick`."""

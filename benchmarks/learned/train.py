@@ -28,9 +28,6 @@ from hpo_envs.tables.table import Floats
 SEEDS = 3
 """Number of trainings for each group."""
 
-VALIDATION = 4
-"""One in this many of CharHPO's training languages is used for early stopping."""
-
 SIGMA = np.array([0.5, 0.5, 0.5, 0.5, 0.5, 0.25, 8.0, 0.7, 0.7, 0.7, 0.7, 0.5, 0.2, 0.3, 0.2, 0.2])
 """Standard deviation of the perturbation of each entry of `START`; factors are perturbed as logarithms."""
 
@@ -153,10 +150,10 @@ def groups() -> list[Group]:
 
 
 def divided(group: Group, seed: int) -> tuple[list[tasks.TableTask], list[tasks.TableTask]]:
-    """Return the tables for training, and those of CharHPO languages drawn by the seed for early stopping."""
+    """Return the tables for training, and for early stopping those of a random quarter of CharHPO's languages."""
     known = group.languages
     sweeps = sorted({x for i in tasks.ids("CharHPO") for x in known.get(i, ())})
-    stops = set(np.random.default_rng(seed).permutation(sweeps)[: -(-len(sweeps) // VALIDATION)].tolist())
+    stops = set(np.random.default_rng(seed).permutation(sweeps)[: -(-len(sweeps) // 4)].tolist())
     seen = [tasks.task(i) for i, languages in known.items() if not stops & set(languages)]
     return seen, [tasks.task(i) for i, languages in known.items() if stops & set(languages)]
 

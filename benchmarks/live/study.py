@@ -35,8 +35,6 @@ BUDGETS = (40, 12, 100)
 """Budgets at which runs are scored; the first is the default."""
 FIRST = 16
 """Number of problems with which `box-bo` was first designed; the later ones are noisy, rugged, large or trees."""
-RANDOM = 256
-"""Number of random configurations, whose median score has regret 1."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -101,7 +99,9 @@ def carry_out(path: Path, wanted: Iterable[tuple[Any, ...]], play: Callable[...,
     and returns the rows of the run, dataclasses, of which those that the file has by then are left out.
     """
     kept = atomic.read_csv(path) if path.exists() else []
-    for key in tqdm(_missing(kept, wanted), unit="run", disable=None):
+    prefixes = {(*row.values(),)[:n] for row in kept for n in range(2, 6)}
+    missing = [key for key in wanted if (key[0].name, *map(str, key[1:])) not in prefixes]
+    for key in tqdm(missing, unit="run", disable=None):
         with warnings.catch_warnings(), threadpool_limits(1):
             warnings.simplefilter("ignore")
             rows = play(*key)
@@ -109,12 +109,6 @@ def carry_out(path: Path, wanted: Iterable[tuple[Any, ...]], play: Callable[...,
         known = {(*row.values(),)[: len(key)] for row in kept}
         records = [{k: f"{v:.8g}" if isinstance(v, float) else str(v) for k, v in vars(row).items()} for row in rows]
         atomic.write_csv(path, kept + [r for r in records if (*r.values(),)[: len(key)] not in known])
-
-
-def _missing(kept: list[dict[str, str]], wanted: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-    """Return those wanted keys (of two to five entries) with which no row begins."""
-    prefixes = {(*row.values(),)[:n] for row in kept for n in range(2, 6)}
-    return [key for key in wanted if (key[0].name, *map(str, key[1:])) not in prefixes]
 
 
 def load(path: Path = RESULTS) -> pd.DataFrame:
@@ -130,12 +124,13 @@ def references() -> pd.DataFrame:
 def measure_references(problems: Iterable[Any], path: Path) -> None:
     """Update the rows of problems in `references.csv`.
 
-    They have the median score of random configurations, and the best score of these, of the runs in `path` and `KNOWN`.
+    They have the median score of 256 random configurations, and the best score of these, of the runs in `path` and of
+    `KNOWN`.
     """
     runs, rows = load(path), {}
     for problem in problems:
         points = Points(space_of(problem.search_space))
-        raw = points.raw(np.random.default_rng(12345).random((RANDOM, len(points.space))))
+        raw = points.raw(np.random.default_rng(12345).random((256, len(points.space))))
         with threadpool_limits(1):
             scores = [problem.function(points.config(r)) for r in raw]
         found = runs.loc[runs.problem == problem.name, "final"].tolist()
@@ -190,14 +185,6 @@ def table(runs: pd.DataFrame, against: str) -> pd.DataFrame:
     return pd.DataFrame(rows).sort_values("final").set_index("optimiser")
 
 
-def show(runs: pd.DataFrame, against: str, by_problem: bool) -> None:
-    """Print `table`, or the mean final regret by problem and optimizer."""
-    if by_problem:
-        print(runs.pivot_table(index="problem", columns="optimiser", values="final").round(3).to_string())
-    else:
-        print(table(runs, against).round(4).to_string())
-
-
 def command(
     doc: str | None, path: Path, optimisers: Iterable[str], problems: Iterable[Any], budgets: Sequence[int],
     play: Callable[..., list[Any]], parallel: bool = False,
@@ -232,8 +219,10 @@ def command(
         runs = load(path)
         runs = runs[runs.problem.isin(chosen) & (runs.workers == given.workers if parallel else True)]
         for budget in [given.budget] if given.budget else budgets:
-            print(f"budget {budget}")
-            show(regrets(runs, budget, given.seeds), given.against, given.by_problem)
+            some = regrets(runs, budget, given.seeds)
+            wide = some.pivot_table(index="problem", columns="optimiser", values="final").round(3)
+            shown = wide if given.by_problem else table(some, given.against).round(4)
+            print(f"budget {budget}\n{shown.to_string()}")
 
 
 def seeds_of(text: str) -> range:

@@ -28,9 +28,6 @@ Verdict = Literal["agrees", "differs", "not at hand", "never published"]
 """Verdict on a published number: ours agrees up to chance and rounding, or differs; or the data it needs are public but
 not installed, or were never released."""
 
-SUFFIXES = {"k": 1e3, "M": 1e6}
-"""Suffixes of printed numbers and their factors."""
-
 
 @dataclass(frozen=True)
 class Published:
@@ -41,7 +38,7 @@ class Published:
 
     @property
     def _unit(self) -> float:
-        return SUFFIXES.get(self.text[-1], 1.0)
+        return {"k": 1e3, "M": 1e6}.get(self.text[-1], 1.0)
 
     @property
     def value(self) -> float:

@@ -14,9 +14,6 @@ import numpy.typing as npt
 from hpo_envs.benchmarks.analysis.forest_importance import Dimension, ForestImportance
 from hpo_envs.benchmarks.plots import COLOURS, axes_of, panels, save
 
-SHOWN = 4
-"""Largest number of marginals in a picture."""
-
 MISSING = -0.12
 """Position of lines without a value, below the lowest value."""
 
@@ -105,12 +102,13 @@ def _bars(axes: Any, names: Sequence[str], shares: Sequence[float], title: str) 
 def draw_importance(
     found: ForestImportance, metric: str, axes: Sequence[Dimension], sign: float, path: Path
 ) -> list[Path]:
-    """Draw main effects and interactions above, marginals of the most important hyperparameters below; return files.
+    """Draw main effects and interactions above, marginals of the four most important hyperparameters below.
 
-    `axes` are the dimensions of the space, `sign` is -1 if scores are minus the metric, and `path` has no suffix.
+    `axes` are the dimensions of the space, `sign` is -1 if scores are minus the metric, and `path` has no suffix; the
+    paths of the files are returned.
     """
     order = np.argsort(-found.main, kind="stable")
-    shown = min(SHOWN, len(order))
+    shown = min(4, len(order))
     figure, (above, below) = panels(2, max(shown, 2), (3.1 * max(shown, 2), 6.4))
     importance(found, above[0])
     interactions(found, above[1])

@@ -11,16 +11,16 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.agents.models.pareto import pareto_front
+from hpo_envs.benchmarks.analysis.intervals import interval
 from hpo_envs.benchmarks.analysis.regret import TARGETS
 from hpo_envs.benchmarks.plots import COLOURS, axes_of, line, styles
 from hpo_envs.tables.table import Floats
 
-POINTS = 200
-"""Points of a curve, at most."""
-
 
 def incumbent(frame: Any, axes: Any = None) -> Any:
-    """Plot the incumbent over the budget used: mean over runs with 95 % interval, one line per agent.
+    """Plot the incumbent over the budget used: mean over runs with its 95 % interval, one line per agent.
+
+    As in reports, there is no interval of fewer than five runs.
 
     Raises:
         ValueError: The frame is empty, or has several environments or objectives.
@@ -35,10 +35,9 @@ def incumbent(frame: Any, axes: Any = None) -> Any:
         curves = [*_curves(frame[frame["agent"] == agent], "incumbent")]
         x = np.unique(np.concatenate([spent for spent, _ in curves]))
         x = x[x >= max(spent[0] for spent, _ in curves)]
-        x = x[np.unique(np.linspace(0, len(x) - 1, POINTS).astype(int))]
+        x = x[np.unique(np.linspace(0, len(x) - 1, 200).astype(int))]  # at most 200 points
         y = np.array([values[np.searchsorted(spent, x, "right") - 1] for spent, values in curves])
-        mean, error = y.mean(axis=0), 1.96 * y.std(axis=0) / np.sqrt(len(y))
-        line(axes, x, [mean, mean - error, mean + error], agent, look)
+        line(axes, x, interval(y.T[:, None], bounds=(-np.inf, np.inf)), agent, look)
     cost, objectives = frame.attrs.get("cost_unit", "cost"), frame.attrs.get("objectives", ["reward"])
     axes.set(xlabel=cost, ylabel=f"best {' '.join(objectives)} so far", title=envs[0])
     axes.legend()

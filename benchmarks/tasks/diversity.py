@@ -26,9 +26,6 @@ from hpo_envs.tables.table import Floats, Table
 FEWEST = 40
 """Fewest common configurations of tables that share a space."""
 
-FOREST = 15
-"""Number of trees of the forests from which importance is computed."""
-
 
 @dataclass(frozen=True, eq=False)
 class SharedSpace:
@@ -127,7 +124,7 @@ def _ranked(columns: Sequence[Floats]) -> Floats:
 def _importance(table: Table) -> dict[str, float]:
     x, axes = forest_importance.space_of(table)
     scores = _scores(table).mean(axis=1)
-    found = forest_importance.importance(x, scores, axes, cutoff=float(np.median(scores)), trees=FOREST)
+    found = forest_importance.importance(x, scores, axes, cutoff=float(np.median(scores)), trees=15)
     return dict(zip(found.names, found.main.tolist(), strict=True))
 
 

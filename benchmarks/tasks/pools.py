@@ -19,9 +19,6 @@ FAMILIES = ("NMTHPO", "NMTLC", "CharHPO", "CharMini", "TextMini", "TaskSet", "Ce
 FEW = 8
 """Fewest configurations of a pool; a task has at least as many configurations as evaluations."""
 
-_HALVES = 0x48616C66
-"""Key of the hash that divides spaces into halves."""
-
 
 @dataclass(frozen=True, eq=False)
 class TaskPool:
@@ -78,7 +75,7 @@ def pools(
 
 def in_half(table: Table, half: int) -> npt.NDArray[np.bool_]:
     """Return the (rows,) mask of configurations in a half of their space, by a hash of their values."""
-    key = draws.mix_many(np.array([_HALVES], np.uint64), np.zeros(len(table)))
+    key = draws.mix_many(np.array([0x48616C66], np.uint64), np.zeros(len(table)))
     values = table.configs if table.space else table.features
     for column in np.asarray(values, np.float64).T + 0.0:  # no negative zero
         key = draws.mix_many(key, column.copy().view(np.uint64))

@@ -13,9 +13,6 @@ from hpo_envs.tables.files import atomic
 from hpo_envs.tables.frames import natural
 from hpo_envs.tables.table import Floats, Table
 
-UNRANKED = ("attention_heads", "decoder_layers")
-"""Hyperparameters that the published similarity ignores; in the text, all sixteen count."""
-
 REVERSED = {"warmup_samples": "reduceonplateau", **dict.fromkeys(("factor", "min_lr", "patience"), "warmupinvsqrt")}
 """Scheduler under which the published similarity keeps a conditional hyperparameter: the opposite of appendix A, with
 whose conditions 3 of 24 counts of maxima agree with Table 12 instead of all 24."""
@@ -49,7 +46,8 @@ class Sweep:
         scheduler = configs[:, names.index("scheduler")]
         for name, kept in REVERSED.items():
             configs[scheduler != SCHEDULERS.index(kept), names.index(name)] = 0.0
-        return configs[:, [j for j, name in enumerate(names) if name not in UNRANKED]]
+        # In the text, these two count as well.
+        return configs[:, [j for j, name in enumerate(names) if name not in ("attention_heads", "decoder_layers")]]
 
 
 @functools.cache

@@ -27,12 +27,6 @@ FIGURE_4_BUDGETS = (48, 72, 96, 120, 144, 168, 192, 204)
 NAMED_BUDGET = 204
 """The budget for which section 5.1 states two numbers."""
 
-ENOUGH = 50_000
-"""A budget in evaluations that no fixed-confidence run reaches."""
-
-CHUNK = 500
-"""Runs per batch; more would only cost memory."""
-
 
 @dataclass(frozen=True)
 class Setting:
@@ -94,15 +88,16 @@ def scale(x: npt.NDArray[np.int64]) -> float:
 
 
 def select(
-    r: Reproduction, setting: Setting, usual: int, *, budget: int = ENOUGH, **hyperparameters: Any
+    r: Reproduction, setting: Setting, usual: int, *, budget: int = 50_000, **hyperparameters: Any
 ) -> Selections:
     """Run a setting once per seed, as often as in the paper (`usual`) unless the reproduction has a number of trials.
 
     The numbers of evaluations are without those that the published counts leave out. The best arm has the largest mean
-    over all its scores. `hyperparameters` are added to those of the setting.
+    over all its scores. `hyperparameters` are added to those of the setting. The default of the budget, in evaluations,
+    is one that no fixed-confidence run reaches.
     """
     seeds = r.seeds(usual)
-    size = min(CHUNK, -(-len(seeds) // r.jobs))
+    size = min(500, -(-len(seeds) // r.jobs))  # larger batches would only cost memory
     chunks = [seeds[i : i + size] for i in range(0, len(seeds), size)]
     parts = r.map(_play, [(setting, chunk, budget, hyperparameters) for chunk in chunks], setting.name, "chunk")
     evaluations, chosen = np.concatenate(parts, axis=1)

@@ -17,19 +17,16 @@ from hpo_envs.tables.table import Floats
 PASSES, RATE, NEGATIVE = 100, 0.05, 5
 """Passes over all words, Adam's step size, and negative samples per word of a document."""
 
-WORDS = 4096
-"""Number of words that are kept, the most frequent ones."""
-
 
 def embed(sample: Sequence[Cell], size: int, seed: int, epochs: int = PASSES) -> Floats:
-    """Return (cells, size) vectors, trained on these cells.
+    """Return (cells, size) vectors, trained on the 4,096 most frequent words of these cells.
 
     The objective is the expectation of negative sampling: sum_w n_dw log s(u_d v_w) + k n_d p_w log s(-u_d v_w) with
     the count n_dw of a word in a document, the document's length n_d, and p_w proportional to the word's
     frequency^0.75.
     """
     documents = [words(cell) for cell in sample]
-    frequent = Counter(word for d in documents for word in d).most_common(WORDS)
+    frequent = Counter(word for d in documents for word in d).most_common(4096)
     index = {word: i for i, (word, _) in enumerate(frequent)}
     counts = np.zeros((len(documents), len(index)))
     for row, document in zip(counts, documents, strict=True):

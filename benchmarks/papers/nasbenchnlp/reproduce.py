@@ -82,7 +82,7 @@ def figure6(r: Reproduction) -> list[Record]:
 def figure7(r: Reproduction) -> list[Record]:
     """Upper bounds of edit distances between trained cells."""
     sample = [Cell.from_text(k) for k in dict.fromkeys(k.split("#")[0] for k in load(numbers.WIKITEXT2).keys)]
-    found = analysis.edit_distances(sample, r.trials or settings.PAIRS, r.seed, settings.SECONDS)
+    found = analysis.edit_distances(sample, r.trials or settings.PAIRS, r.seed, seconds=0.05)
     r.draw("figure7", (4.5, 3.6), figures.plot_histogram, found, "upper bound of the graph edit distance")
     quantiles = {f"q{q}": float(np.quantile(found, q / 100)) for q in (5, 25, 50, 75, 95)}
     return [{"what": "edit distance", "pairs": len(found), "mean": round(float(found.mean()), 1), **quantiles}]

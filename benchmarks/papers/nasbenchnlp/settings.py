@@ -87,12 +87,5 @@ VARIANT = {"upstream": "released", "sensible": "paper"}
 
 HOURS = (10, 20, 50, 100, 200, 500)
 """Simulated hours at which tables state the regret."""
-
-SPLITS = 20
-"""Number of random halves for each interval."""
-
 PAIRS = 1000
 """Number of pairs of cells in figure 7."""
-
-SECONDS = 0.05
-"""Time limit for the edit distance of each pair."""

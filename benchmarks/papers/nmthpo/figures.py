@@ -18,10 +18,6 @@ from hpo_envs.benchmarks.plots.configurations import importance, interactions
 from hpo_envs.tables.datasets.nmthpo import PAIRS
 from hpo_envs.tables.table import Floats, Table
 
-FIGURE6 = ("RS", "BO_EI_M", "GB_EI_M", "GB_EIF_M")
-"""Methods whose course is drawn; the paper's caption does not list its own choice."""
-
-
 SIZE = 4.2, 3.4
 """Width and height of a panel in inches."""
 
@@ -158,7 +154,8 @@ def figure6(r: Reproduction) -> None:
 
 def _course(axes: Any, table: Table, seeds: list[int]) -> None:
     steps = np.arange(1, 101)
-    for colour, method in zip(COLOURS, FIGURE6, strict=False):
+    # The paper's caption does not list its methods.
+    for colour, method in zip(COLOURS, ("RS", "BO_EI_M", "GB_EI_M", "GB_EIF_M"), strict=False):
         best, errors = course(table, "jaen", settings.SINGLE[method], seeds, len(steps))
         for axis, values in zip(axes, (best, errors), strict=True):
             if values.size:

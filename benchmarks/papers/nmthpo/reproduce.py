@@ -92,7 +92,7 @@ def variants(r: Reproduction) -> list[Record]:
             for variant, more in settings.variants(method).items():
                 todo = [(number, pair, method) for pair in PAIRS if (number, pair, method) in printed]
                 counts, known = [], 0
-                for first in range(0, settings.SETS * 1000, 1000):
+                for first in range(0, 5000, 1000):
                     entries = analysis.entries(settings.scores(r, todo, f"{method}, {variant}", first, more))
                     counts.append(sum(e.verdict == "agrees" for e in entries))
                     known = len(entries)
@@ -114,17 +114,13 @@ def unseen(r: Reproduction) -> list[Record]:
     methods: dict[str, tuple[str, dict[str, Any]]] = {"random": ("random", {}), "bo": ("bo", {})}
     for method in settings.SINGLE:
         methods |= {f"{method}, {v}": (method, more) for v, more in settings.variants(method).items()}
-    todo = [(i, agent, more, list(r.seeds(UNSEEN_SEEDS))) for i in UNSEEN for agent, more in methods.values()]
+    todo = [(i, agent, more, list(r.seeds(20))) for i in UNSEEN for agent, more in methods.values()]
     done = iter(r.map(_regret, todo, "unseen", "study"))
     rows: list[Record] = [{"method": m} for m in methods]
     for i in UNSEEN:
         for row in rows:
             row[i] = "{:.3f} / {:.3f}".format(*next(done))
     return rows
-
-
-UNSEEN_SEEDS = 20
-"""Runs of each agent on each of `UNSEEN`, with the id's budget."""
 
 
 def _regret(env_id: str, agent: str, more: dict[str, Any], seeds: list[int]) -> tuple[float, float]:
@@ -168,7 +164,7 @@ def automl2022(r: Reproduction) -> list[Record]:
     Rules (section "Evaluation" of its pages): ten runs per table; the score is the mean number of points found of the
     front of BLEU and decoding time (fbp of the paper); methods may use the other five public tables.
     """
-    seeds = list(r.seeds(settings.COMPETITION_RUNS))
+    seeds = list(r.seeds(10))
     methods = [*OURS, *LEARNING]
     todo = [(m, pair, seeds) for m in methods for pair in PUBLIC]
     found = dict(zip([t[:2] for t in todo], r.map(_found, todo, "automl2022", "task"), strict=True))

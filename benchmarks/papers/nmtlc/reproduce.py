@@ -36,8 +36,6 @@ AGENTS: dict[str, tuple[str, dict[str, Any]]] = {
 ELSEWHERE = ("CharMiniLC-hun-lstm-v0", "CharMiniLC-jpn-transformer-v0", "TaskSetLC-lstm128-v0", "CellMiniLC-v0")
 """Ids outside NMTLC, on whose curves no network was trained."""
 
-SEEDS = 20
-
 
 def table_of(corpus: str) -> Table:
     """Load the table of a corpus."""
@@ -121,7 +119,7 @@ def agents(r: Reproduction) -> list[Record]:
     ids = [*(f"NMTLC-{corpus}-v0" for corpus in CORPORA), *ELSEWHERE]
     rows: list[Record] = [{"id": i} for i in ids]
     for name, (agent, given) in AGENTS.items():
-        done = r.map(_regret, [(i, agent, given, list(r.seeds(SEEDS))) for i in ids], name, "id")
+        done = r.map(_regret, [(i, agent, given, list(r.seeds(20))) for i in ids], name, "id")
         for row, (half, final) in zip(rows, done, strict=True):
             row[name] = f"{half:.3f} / {final:.3f}"
         r.write("agents", rows)

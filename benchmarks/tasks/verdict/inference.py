@@ -16,9 +16,6 @@ BASE = "random"
 FAMILIES = "each family one group"
 """Name of the analysis with the fewest independent tasks."""
 
-POWER = 0.8
-"""Power of a study that is large enough."""
-
 MOST = 1000
 """Largest number of task groups given as `needed`."""
 
@@ -99,7 +96,7 @@ def detectable(deviation: float, groups: Any, level: float) -> Floats:
     from scipy.special import stdtrit
 
     df = np.asarray(groups) - 1.0
-    return np.asarray((stdtrit(df, 1 - level / 2) + stdtrit(df, POWER)) * deviation / np.sqrt(groups))
+    return np.asarray((stdtrit(df, 1 - level / 2) + stdtrit(df, 0.8)) * deviation / np.sqrt(groups))
 
 
 def posterior(found: TaskScores, a: str, b: str) -> dict[str, float]:

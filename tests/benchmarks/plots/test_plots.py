@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from hpo_envs.agents import AGENTS
 from hpo_envs.benchmarks import plots as style
@@ -48,6 +49,18 @@ def test_incumbent_is_mean_over_runs_at_what_was_spent() -> None:
         runs.incumbent(frame(env=["X-v0"] * 6 + ["Y-v0"] * 3))
     rejects("got 0 environments", runs.incumbent, frame()[:0])
     rejects("got several objectives", runs.incumbent, frame().drop(columns="incumbent"))
+
+
+def test_interval_of_incumbent_is_that_of_few_runs() -> None:
+    scores = np.arange(6.0)
+    many = pd.DataFrame({"env": "X-v0", "agent": "a", "seed": range(6), "cost": 1.0, "incumbent": scores})
+    ends = []
+    for runs_of in (many, many[:4]):
+        (band,) = runs.incumbent(runs_of).collections
+        ends.append(band.get_paths()[0].vertices[:, 1] if band.get_paths() else None)
+    half = stats.t.ppf(0.975, 5) * scores.std(ddof=1) / np.sqrt(6)
+    assert ends[0].max() - ends[0].min() == pytest.approx(2 * half)
+    assert ends[1] is None
 
 
 def test_subsample_of_targets_met() -> None:
