@@ -27,7 +27,7 @@ def content_of(path: Path, most: int | None = None, option: str = "") -> bytes:
             file that does not hold exactly one file.
         OSError: The file cannot be read.
     """
-    packed = path.suffix in (".gz", ".zip")
+    packed, zipped = path.suffix.lower() in (".gz", ".zip"), path.suffix.lower() == ".zip"
     limit = most or (limit_of(path) if packed else BYTES)
     try:
         with open(regular(path, math.inf), "rb") as file, _unpacked(path, file) as stream:
@@ -35,7 +35,7 @@ def content_of(path: Path, most: int | None = None, option: str = "") -> bytes:
             content: bytes = stream.read(size + 1)
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, gzip.BadGzipFile, zlib.error) as error:
         said = "a truncated one" if isinstance(error, EOFError) else error
-        raise ValueError(f"{path} must be a {'zip' if path.suffix == '.zip' else 'gzip'} file, got {said}") from None
+        raise ValueError(f"{path} must be a {'zip' if zipped else 'gzip'} file, got {said}") from None
     if len(content) > limit:
         raise ValueError(TOO_LARGE.format(path, limit, (" unpacked" if packed else "") + option, "more"))
     return content
@@ -47,9 +47,9 @@ def limit_of(path: Path) -> int:
 
 
 def _unpacked(path: Path, file: io.BufferedReader) -> Any:
-    if path.suffix == ".gz":
+    if path.suffix.lower() == ".gz":
         return gzip.GzipFile(fileobj=file)
-    if path.suffix != ".zip":
+    if path.suffix.lower() != ".zip":
         return file
     archive = zipfile.ZipFile(file)
     files = [f for f in archive.infolist() if not f.is_dir()]

@@ -87,7 +87,7 @@ def _hashed(name: str, columns: list[Floats]) -> tuple[Index, Floats]:
     stored = np.column_stack([np.where(np.isnan(values), 0.0, values) + 0.0 for values in columns])
     for j in range(len(columns)):
         hashes = draws.mix_many(hashes, stored[:, j].copy().view(np.uint64))
-    key = np.array([int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big")], np.uint64)
+    key = np.array([int.from_bytes(hashlib.sha256(str(name).encode()).digest()[:8], "big")], np.uint64)
     order = np.argsort(draws.mix_many(key, hashes), kind="stable")
     return order, stored[order]
 

@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from hpo_envs.tables.table import Hyperparameter, Metric
+from hpo_envs.tables.checks import shown
+from hpo_envs.tables.table import Hyperparameter, Metric, numbers
 from hpo_envs.tables.user import cells as of_cells
 from hpo_envs.tables.user.cells import CHOICES, Column, Floats, Mask, absent
 from hpo_envs.tables.user.deciding import scales
@@ -130,14 +131,16 @@ def hyperparameter(
     Return the definition, its description with the reason, and the option that settles its scale, "" if it is certain.
 
     Raises:
-        ValueError: `log` is True for numbers that are not positive (a grid may have 0), or `decay` for numbers
-            outside [0, 1).
+        ValueError: `log` is True for numbers that are not positive (a grid may have 0), `decay` for numbers outside
+            [0, 1), or neither of these nor False or None.
     """
     if column.choices is not None:
         choices = column.choices
         h = Hyperparameter(name, "categorical", 0.0, float(len(choices) - 1), values=choices)
         alike = len({str(c).lower() for c in choices}) < len(choices)
         return h, described(h) + ("; some differ in upper and lower case only" if alike else ""), ""
+    if log not in (None, True, False, "decay"):
+        raise ValueError(f"log of {name} must be true, false or decay, got {shown(log)}")
     full = ~np.isnan(column.values)
     known = column.values[full & first if (full & first).any() else full]
     low, high = float(known.min()), float(known.max())
@@ -166,8 +169,8 @@ _STATED: dict[Any, scales.Kind] = {True: "log", False: "linear", "decay": "decay
 def described(h: Hyperparameter, unit: str = "") -> str:
     """Describe a hyperparameter in words: its kind, its range or first choices, its unit and its scale."""
     if h.kind == "categorical":
-        shown = ", ".join(str(c) for c in h.values[:5]) + (", ..." if len(h.values) > 5 else "")
-        return f"choice of {len(h.values)}: {shown}"
+        first = ", ".join(str(c) for c in h.values[:5]) + (", ..." if len(h.values) > 5 else "")
+        return f"choice of {len(h.values)}: {first}"
     listed = f", {len(h.values)} values" if h.values else ""
     scale = ", logarithmic in 1 - x" if h.complement else ", logarithmic" if h.log else ""
     low, high = h.bounds
@@ -206,13 +209,14 @@ def metric(
     if bounds is None:
         b = 1.0 if low >= 0.0 and high <= 1.0 else 100.0
         if low < 0.0 or high > b:
-            b = 10.0 ** math.ceil(math.log10(max(-low, high)))
+            b = 10.0 ** min(math.ceil(math.log10(max(-low, high))), 308)
         a = 0.0 if low >= 0.0 else -b
         why = f"bounds {a:g} to {b:g} guessed from its values (--bounds {quote(f'{name}=LOW:HIGH')} says better)"
     else:
-        (a, b), why = bounds, "bounds as given"
+        ends, why = numbers(bounds), "bounds as given"
+        a, b = ends.tolist() if ends.shape == (2,) else (math.nan, math.nan)
         if not (math.isfinite(a) and math.isfinite(b) and a < b):
-            raise ValueError(f"bounds of {name} must be two finite numbers, low < high, got {a:g} and {b:g}")
-        if low < a or high > b:
-            raise ValueError(f"bounds of {name} must contain its values, {low:g} to {high:g}, got {a:g} to {b:g}")
+            raise ValueError(f"bounds of {name} must be two finite numbers, low < high, got {shown(bounds)}")
+    if low < a or high > b:
+        raise ValueError(f"bounds of {name} must contain its values, {low:g} to {high:g}, got {a:g} to {b:g}")
     return Metric(name, "", goal, a, b), f"score, {goal}, {low:g} to {high:g}; {why}"

@@ -51,7 +51,7 @@ def of_path(path: Path, most: int | None = None) -> Frame:
         return folders.of_folder(path, functools.partial(content_of, most=most), of_csv)
     content = content_of(path, most)
     digest = hashlib.sha256(content).hexdigest()
-    kind = next((s for s in reversed(path.suffixes) if s not in (".gz", ".zip", ".gzip")), "").lower()
+    kind = next((s for s in reversed(Path(path.name.lower()).suffixes) if s not in (".gz", ".zip", ".gzip")), "")
     if studies.is_storage(content):
         return studies.of_storage(path, content)
     if kind in (".json", ".jsonl", ".ndjson"):

@@ -43,7 +43,9 @@ def test_non_file_of_runs(tmp_path: Path, name: str, content: bytes, message: st
 def test_zip_of_several_files_or_too_many_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
         archive.writestr("a.csv", "a,b\n1,2\n")
+    (tmp_path / "B.JSON.ZIP").write_bytes((tmp_path / "a.zip").read_bytes())
     assert len(files.of_path(tmp_path / "a.zip").cells) == 1
+    rejects("line 1: must be JSON", files.of_path, tmp_path / "B.JSON.ZIP")
     monkeypatch.setattr(unpacked, "SMALL", 5)
     monkeypatch.setattr(unpacked, "RATIO", 0)
     rejects("must be at most 5 bytes unpacked", files.of_path, tmp_path / "a.zip")

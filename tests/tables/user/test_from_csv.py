@@ -99,6 +99,7 @@ def test_command_line_from_file_to_report(tmp_path: Path, capsys: pytest.Capture
         ("lr,acc\n.1,.5\n.1,.6\n", "hyperparameters must be at least one that varies, got none"),
         ("lr,acc\n.1,\n.2,\n", "column acc: must have at least one score, got none"),
         ('lr,acc\n"1,.5\n', "line 2: must be CSV"),
+        ("lr,acc\n.1,1.5e308\n.2,1\n", r"bounds of acc must contain its values, 1 to 1.5e\+308, got 0 to 1e\+308"),
         ("acc" + ",c" * 10_000 + "\n.1\n", "must have at most 10000 columns, got 10001"),
     ],
 )
@@ -115,6 +116,8 @@ def test_what_is_wrong_is_named_by_line_and_column(tmp_path: Path, text: str, me
         ({"score": "accuracy", "cost": "accuracy"}, "must be different columns, got accuracy, accuracy"),
         ({"score": "accuracy", "cost": "optimiser"}, "line 2, column optimiser: must be a number >= 0, got 'sgd'"),
         ({"score": "accuracy", "bounds": {"accuracy": (0.0, 0.5)}}, "bounds of accuracy must contain its values"),
+        ({"score": "accuracy", "bounds": {"accuracy": 1}}, "bounds of accuracy must be two finite numbers, .*, got 1"),
+        ({"score": "accuracy", "fill": {"lr": 1}, "log": {"lr": [1]}}, "log of lr must be true, false or decay, got"),
         ({"score": "accuracy", "name": "a b"}, "name must be at most 80 letters"),
         ({"score": "accuracy", "name": "Con.v2"}, "a device of Windows"),
         ({"score": "accuracy", "name": "x-v0"}, "not end in -v and a number, got 'x-v0'"),
