@@ -5,7 +5,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import gymnasium as gym
 import numpy as np
@@ -17,7 +17,7 @@ from hpo_envs.tables import Floats as Floats
 from hpo_envs.tables import Ints as Ints
 from hpo_envs.tables import draws, frames
 from hpo_envs.tables.checks import nearest, one_of, shown
-from hpo_envs.tables.table import Hyperparameter, Metric, Table
+from hpo_envs.tables.table import Hyperparameter, Metric, Table, is_number
 from hpo_envs.tables.user.space import POSITION, Points, axes_of
 
 ActionKind = Literal["rows", "grid", "fidelity", "arms", "box", "graph"]
@@ -61,6 +61,11 @@ class Params:
     view: View = WHOLE
     known: tuple[Floats, Floats] | None = None
 
+    mutate: ClassVar[Any] = None
+    """Function `mutate(candidate, rng)` that returns a mutated candidate if the space has a grammar, else None."""
+    moves: ClassVar[int] = 1
+    """Largest number of actions per evaluation."""
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "budget_unit", self.budget_unit or self.cost_unit)
 
@@ -77,11 +82,6 @@ class Params:
     @property
     def levels(self) -> Floats | None:
         """(L,) resource of each checkpoint if actions are pairs of a row and a checkpoint; else None."""
-        return None
-
-    @property
-    def mutate(self) -> Callable[[Any, np.random.Generator], Any] | None:
-        """Function `mutate(candidate, rng)` that returns a mutated candidate if the space has a grammar, else None."""
         return None
 
     @property
@@ -143,11 +143,6 @@ class Params:
     def masked(self) -> bool:
         """Whether `info` has an action mask; False for values of a grid, points of a box and batches of arms."""
         return self.kind in ("rows", "fidelity", "graph") or (self.kind == "arms" and not self.action_space.shape)
-
-    @property
-    def moves(self) -> int:
-        """Largest number of actions per evaluation."""
-        return 1
 
     @property
     def options(self) -> tuple[str, ...]:
@@ -503,13 +498,9 @@ def check_budget(budget: Any, whole: float, unit: str, auto: float | None = None
     if auto is not None and isinstance(budget, str):
         one_of("budget", budget, ("auto",), ", None or a number > 0")
         return auto
-    if not (is_integer(budget) or isinstance(budget, (float, np.floating))):
+    if not is_number(budget) or isinstance(budget, np.timedelta64):
         raise ValueError(f"budget must be None or a number > 0, got {shown(budget)}")
-    try:
-        finite = math.isfinite(budget)
-    except OverflowError:  # an int beyond all floats
-        finite = False
-    if not (finite and budget > 0):
+    if not (math.isfinite(budget) and budget > 0):
         raise ValueError(f"budget must be None or a finite number > 0 ({unit}), got {shown(budget)}")
     if unit == "evaluations" and budget != int(budget):
         raise ValueError(f"budget must be None or an int >= 1 (evaluations), got {budget!r}")

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from hpo_envs.tables import draws
 from hpo_envs.tables.checks import shown
+from hpo_envs.tables.table import is_number
 
 _STREAM = 1 << 40
 """Counter of the view's draws: engines draw with counters below it."""
@@ -43,8 +44,7 @@ class View:
     def __post_init__(self) -> None:
         if not isinstance(self.shuffle, (bool, np.bool_)):
             raise ValueError(f"shuffle must be True or False, got {shown(self.shuffle)}")
-        number = isinstance(self.subsample, (int, float, np.integer, np.floating))
-        if not number or isinstance(self.subsample, (bool, np.timedelta64)) or not 0.0 < self.subsample <= 1.0:
+        if not is_number(self.subsample) or isinstance(self.subsample, np.timedelta64) or not 0 < self.subsample <= 1:
             raise ValueError(f"subsample must be a number in (0, 1], got {shown(self.subsample)}")
 
     @cached_property
