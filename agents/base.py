@@ -62,12 +62,9 @@ class Agent(abc.ABC):
 
     @classmethod  # noqa: B027
     def prepare(cls, agents: Sequence[Any]) -> None:
-        """Do the common work of the next `ask` of several agents together; by default, do nothing.
+        """Do common work of agents of one run and this class before their next `ask`; by default, do nothing.
 
         No suggestion may depend on this call: an agent that was not prepared suggests the same action.
-
-        Args:
-            agents: Agents of this class in one run, each before its next `ask`.
         """
 
     @abc.abstractmethod

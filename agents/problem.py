@@ -97,12 +97,9 @@ class Problem:
         return f"<Problem: {self}>"
 
     def with_features(self, prefix: str | tuple[str, ...]) -> Problem:
-        """Return the problem with only the features whose names start with a prefix; unchanged for an empty prefix.
+        """Return the problem with only the features whose names start with a prefix, or with one of several.
 
-        The new problem has neither axes nor points, and its sources have only these features.
-
-        Args:
-            prefix: Prefix, or several, of the names of features.
+        It has neither axes nor points, and its sources have only these features. An empty prefix changes nothing.
 
         Raises:
             ValueError: No feature has a name that starts with the prefix.
@@ -213,12 +210,9 @@ def sealed(problem: Problem) -> Problem:
 
 
 def private(problem: Problem, seed: int, rows: npt.NDArray[Any] | None = None) -> Problem:
-    """Return a copy of a problem for one agent, with a separate, seeded action space and, optionally, other rows.
+    """Return a copy of a problem (see `sealed`) for one agent, with a separate action space, which has the seed.
 
-    Args:
-        problem: The shared problem; see `sealed`.
-        seed: Seed of the action space.
-        rows: (k,) row of the base of each candidate, ignored without a base; None: the candidates of the problem.
+    `rows` is the (k,) row of the base of each candidate, ignored without a base; None: the candidates of the problem.
     """
     shared = problem.action_space
     # All that a `Discrete` has is immutable but its generator, which seeding replaces.

@@ -342,10 +342,7 @@ def _supports(supports: tuple[str, ...], problem: Problem) -> bool:
 
 
 def factory(agent: str) -> Callable[..., Agent]:
-    """Return a factory that makes an agent from a problem, a seed and hyperparameters.
-
-    Args:
-        agent: A registered name, or `module:factory`.
+    """Return the function that makes agents of a name or `module:factory` from (problem, seed, **hyperparameters).
 
     Raises:
         ValueError: The factory cannot be imported, or is not callable.

@@ -51,12 +51,8 @@ def encode(message: Any) -> bytes:
 def lengths(head: bytes, most: int | None = None) -> tuple[int, int]:
     """Return the number of bytes of JSON, and that of arrays and bytes objects, that follow a head.
 
-    Args:
-        head: `HEAD.size` bytes.
-        most: Largest number of bytes that may follow; default: any number.
-
     Raises:
-        ValueError: The bytes are not a head, or announce too many bytes.
+        ValueError: `head` is not a head of `HEAD.size` bytes, or announces more than `most` bytes in all.
     """
     if len(head) != HEAD.size or not head.startswith(_MARK):
         raise ValueError(f"a message must begin with {_MARK!r} and two lengths, got {head!r}")

@@ -1,4 +1,4 @@
-"""Acquisition functions (EI, log EI, UCB, expected hypervolume improvement), and their maximisation on a box.
+"""Acquisition functions (EI, log EI, expected hypervolume improvement), and their maximisation on a box.
 
 Among candidates the maximum is found by scoring all of them, see `hpo_envs.agents.search.base.CandidateAgent`.
 """
@@ -57,11 +57,6 @@ def log_expected_improvement(gap: Floats, scale: Floats) -> Floats:
     log_below = density + np.where(below < -1e3, tail, np.log(np.maximum(bracket, 1e-12)))
     log_above = np.log(above * ndtr(above) + np.exp(-0.5 * above * above) / np.sqrt(2.0 * np.pi))
     return np.asarray(np.log(scale) + np.where(x > 0.0, log_above, log_below))
-
-
-def upper_confidence_bound(mean: Floats, deviation: Floats, beta: float) -> Floats:
-    """Return mean + sqrt(beta) deviation, of the shape of `mean` (GP-UCB, Srinivas et al. 2010)."""
-    return np.asarray(mean + np.sqrt(beta) * deviation)
 
 
 def expected_hypervolume_improvement(mean: Floats, deviation: Floats, points: Floats, reference: Floats) -> Floats:

@@ -14,9 +14,7 @@ NetArrays = Mapping[str, Floats32]
 def shapes(columns: int, hidden: int) -> dict[str, tuple[int, ...]]:
     """Return the shape of each array of weights by name: `NAME.weight` (out, in) and `NAME.bias` (out,).
 
-    Args:
-        columns: Number of columns of a candidate.
-        hidden: Units of each layer; 0: the scores are linear in the columns.
+    Without hidden units, the scores are linear in the columns of a candidate.
     """
     if not hidden:
         return {"skip.weight": (1, columns)}

@@ -225,10 +225,8 @@ class CandidateSet:
     def observation(self, left: Floats) -> dict[str, npt.NDArray[np.float32]]:
         """Return `candidates` (E, n, width), `mask` (E, n) of the free ones and `context` (E, CONTEXT), all float32.
 
-        If they are among the features, also return `hyperparameters` (E, n, 64) and `history` (E, budget, 68).
-
-        Args:
-            left: (E,) fraction of the budget left.
+        If they are among the features, also return `hyperparameters` (E, n, 64) and `history` (E, budget, 68). `left`
+        is the (E,) fraction of the budget that is left.
         """
         at, out, seen = self._each[:, None], self._shown.copy(), np.zeros(self._near.shape, np.float32)
         z = standardised(self.rewards) if self.rows.size else self.rewards

@@ -63,14 +63,10 @@ class SimilarityGraph:
         cls, features: Floats, kernel: str, length_scale: float, neighbours: int | None,
         tie_order: tuple[int, ...] | None = None,
     ) -> SimilarityGraph:  # fmt: skip
-        """Return the graph of candidates whose edges a kernel weights (equation 4); equal arguments share one object.
+        """Return the graph of (n, d) features in [0, 1], with kernel values as weights (equation 4: `rbf`).
 
-        Args:
-            features: (n, d) in [0, 1].
-            kernel: `rbf` (equation 4) or `matern52`.
-            length_scale: Sigma of equation 4.
-            neighbours: Number of nearest neighbours that each node is joined with; None: all.
-            tie_order: See `nearest_neighbours`.
+        Each node is joined with its nearest `neighbours` (None: with all nodes), see `nearest_neighbours`. Equal
+        arguments share one object.
 
         Raises:
             ValueError: More than `LARGEST` candidates, or an invalid `tie_order`.
@@ -122,10 +118,8 @@ class Harmonic:
     is a row of the transposed Cholesky factor of the first G, by which predictions are computed. Nodes of a component
     without any label are predicted by the mean label.
 
-    Args:
-        graph: The graph.
-
     Attributes:
+        graph: The given graph.
         nodes: Labelled nodes in order.
         diagonal: (n,) G_kk of every node, 0 where labelled; infinite in components without a label.
         sums: (n,) column sums of G.
@@ -198,11 +192,7 @@ class Harmonic:
         return g - self._v[:t, k] @ self._v[:t]
 
     def predict(self, labels: Floats) -> Floats:
-        """Return the (n,) harmonic predictions by equation 7; at labelled nodes, the labels themselves.
-
-        Args:
-            labels: (labelled,) labels of `nodes`, in their order; at least one.
-        """
+        """Return the (n,) harmonic predictions by equation 7 for (labelled,) labels of `nodes`; there must be one."""
         from scipy.linalg import solve_triangular
 
         value = np.zeros(len(self._labelled))

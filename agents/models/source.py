@@ -46,12 +46,9 @@ class Source:
             raise ValueError(f"features, rewards and costs of a source must be equally long, got {lengths}")
 
     def shared(self, names: tuple[str, ...]) -> tuple[list[int], list[int]]:
-        """Return the columns of this source's features that a problem has, and the problem's columns that match them.
+        """Return the columns of this source's features that are in `names`, and the indices of these names.
 
-        Without `feature_names`, these are all columns.
-
-        Args:
-            names: Names of the problem's features.
+        Without `feature_names`, both are all columns of the source.
         """
         if not self.feature_names:
             every = list(range(self.features.shape[1]))
@@ -60,12 +57,7 @@ class Source:
         return [self.feature_names.index(name) for name in both], [names.index(name) for name in both]
 
     def with_columns(self, columns: list[int], names: tuple[str, ...]) -> Source:
-        """Return the source with only some features.
-
-        Args:
-            columns: Columns to keep, used if this source has no `feature_names`.
-            names: Names of the features to keep, used if it has; those that it lacks are ignored.
-        """
+        """Return the source with only the features in `names`, or, without `feature_names`, only the given columns."""
         if not self.feature_names:
             return dataclasses.replace(self, features=self.features[:, columns])
         mine, theirs = self.shared(names)

@@ -16,8 +16,6 @@ from hpo_envs.agents.models.source import Source
 from hpo_envs.agents.problem import Problem
 from hpo_envs.tables.checks import one_of
 
-DESIGNS = ("auto", "random", "spread")
-
 SPREAD_NOISE = 1e-2
 """Observation variance that `spread` assumes, relative to the prior variance."""
 
@@ -53,7 +51,7 @@ class CandidateAgent(OnCandidates):
 
     def __init__(self, problem: Problem, seed: int, *, initial: int = 3, design: str = "auto") -> None:
         super().__init__(problem, seed)
-        self.design = one_of("design", design, DESIGNS)
+        self.design = one_of("design", design, ("auto", "random", "spread"))
         self.initial = whole("initial", initial, 1)
         self._hints = best_of(problem.sources, self.initial) if design == "auto" else []
         self.random_first = 0 if design == "spread" or self._hints else self.initial
@@ -149,11 +147,9 @@ class CandidateAgent(OnCandidates):
         """Update the model with an observation; by default, do nothing."""
 
     def best_free(self, scores: Floats, rows: Indices | None = None) -> int:
-        """Return the free candidate with the highest score; ties (`TIE`) are broken at random.
+        """Return the free candidate with the highest of (k,) scores; ties (`TIE`) are broken at random.
 
-        Args:
-            scores: (k,) float64; only those of free candidates are used.
-            rows: (k,) candidates that have these scores; None: all, in order.
+        `rows` are the (k,) candidates that have these scores; None: all, in order.
         """
         free = np.flatnonzero(self.free if rows is None else self.free[rows])
         values = scores[free]
@@ -181,7 +177,7 @@ class CandidateAgent(OnCandidates):
 
 
 def lowered(covariance: Floats, among: Indices, observed: Indices) -> Floats:
-    """Return, for each of n variables, by how much its observation would reduce the summed variance of some variables.
+    """Return the (n,) reductions of the summed variance of some variables by an observation of each of n variables.
 
     Given the observed ones the covariance is C = G - V'V, and the sums of its squared columns follow from products of
     G with the rows of V: neither C, n^2 numbers for each agent, nor a copy of G is made.
@@ -190,9 +186,6 @@ def lowered(covariance: Floats, among: Indices, observed: Indices) -> Floats:
         covariance: (n, n) prior covariance G.
         among: Indices of the variables whose variances are summed, including the observed ones.
         observed: Indices of the variables observed before.
-
-    Returns:
-        (n,) float64 reductions.
     """
     counted = np.zeros(len(covariance))
     counted[among] = 1.0

@@ -135,12 +135,9 @@ class BayesianOptimisation(PosteriorSearch):
             self._renew([self])
         shift, scale = self._units()
         observed = (np.array(self.rewards) - shift) / scale
-        means, deviations = [], []
-        for j in range(self.problem.objectives):
-            gp, output = (self._gps[j], 1) if self.fit else (self._gps[0], 1 + j)
-            means.append((gp.means[output] - shift[j] * gp.means[0]) / scale[j])
-            deviations.append(np.sqrt(gp.variances))
-        return np.array(means), np.array(deviations), observed
+        outputs = [(gp, mean) for gp in self._gps for mean in gp.means[1:]]
+        means = [(mean - shift[j] * gp.means[0]) / scale[j] for j, (gp, mean) in enumerate(outputs)]
+        return np.array(means), np.array([np.sqrt(gp.variances) for gp, _ in outputs]), observed
 
     def _draw(self) -> Floats:
         self._posterior()

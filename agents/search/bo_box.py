@@ -235,9 +235,6 @@ def _gain(models: list[BoxGP], z: Floats, observed: Floats, factors: list[Slope]
 class BoxSpace(Space):
     """The search space of a box, and the inputs of a kernel on it.
 
-    Args:
-        axes: One per coordinate.
-
     Attributes:
         real: (r,) indices of the continuous axes.
         groups: (c,) index of the axis of each column of `inputs`; a categorical axis has one column per value.

@@ -193,20 +193,15 @@ class RegularizedEvolution(Agent):
 
 
 def natural(x: Floats, ranges: Sequence[tuple[float, float]] | None) -> Floats:
-    """Return (n, d) features in [0, 1] as natural values; without `ranges`, standardise them instead.
+    """Return (n, d) features in [0, 1] as natural values; without `ranges`, with mean 0 and deviation 1 or 0 instead.
 
     Raises:
         ValueError: `ranges` is not a pair of numbers for each feature.
     """
     if ranges is None:
-        return standardised(x)
+        deviation = x.std(axis=0)
+        return np.asarray((x - x.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0))
     ends = np.asarray(ranges, dtype=np.float64)
     if ends.shape != (x.shape[1], 2):
         raise ValueError(f"ranges must be (lowest, highest) for each of {x.shape[1]} features, got {ranges!r}")
     return np.asarray(ends[:, 0] + x * (ends[:, 1] - ends[:, 0]))
-
-
-def standardised(x: Floats) -> Floats:
-    """Return (n, d) features scaled to mean 0 and standard deviation 1 in each column; constant columns become 0."""
-    deviation = x.std(axis=0)
-    return np.asarray((x - x.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0))

@@ -218,9 +218,7 @@ class GraphInfluence(OnGraph):
     def influence(self, f: Floats, p: Floats) -> Floats:
         """Return the (n,) expected influence of every node (equation 8), summed over the nodes of the agent's variant.
 
-        Args:
-            f: (n,) propagated 0/1 labels.
-            p: (n,) probabilities that a node's label is 1.
+        `f` are the (n,) propagated 0/1 labels, and `p` the (n,) probabilities that a node's label is 1.
         """
         leverage = self._harmonic.leverage()
         if self.variant != "released":

@@ -8,17 +8,11 @@ import numpy as np
 
 from hpo_envs.agents.base import positive
 from hpo_envs.agents.models import Floats, Indices
-from hpo_envs.agents.models.acquisition import (
-    expected_hypervolume_improvement,
-    expected_improvement,
-    upper_confidence_bound,
-)
+from hpo_envs.agents.models.acquisition import expected_hypervolume_improvement, expected_improvement
 from hpo_envs.agents.models.gp.conditioning import CostModel
 from hpo_envs.agents.problem import Problem
 from hpo_envs.agents.search.base import CandidateAgent
 from hpo_envs.tables.checks import one_of
-
-ACQUISITIONS = ("auto", "ei", "ucb", "thompson", "ehvi")
 
 
 class PosteriorSearch(CandidateAgent):
@@ -28,7 +22,7 @@ class PosteriorSearch(CandidateAgent):
         problem: A finite problem with features and one or two objectives.
         acquisition: `ei` (equation 3 of Zhang and Duh 2020), `ucb`, `thompson` (one draw of the joint posterior), for
             two objectives `ehvi` (section 5.4); `auto` is `ei` for one objective and `ehvi` for two.
-        beta: Weight of the variance in `ucb`.
+        beta: Weight of the variance in `ucb`, mean + sqrt(beta) deviation (GP-UCB, Srinivas et al. 2010).
         margin: Distance of the reference point of `ehvi` from the worst observation of each objective, in the unit of
             the rewards, or in standard deviations if the model standardises them.
         per_cost: Divide `ei` by the expected cost of each candidate (Snoek et al. 2012), see `CostModel`.
@@ -43,7 +37,7 @@ class PosteriorSearch(CandidateAgent):
         per_cost: bool = False, **common: Any,
     ) -> None:  # fmt: skip
         super().__init__(problem, seed, **common)
-        if one_of("acquisition", acquisition, ACQUISITIONS) == "auto":
+        if one_of("acquisition", acquisition, ("auto", "ei", "ucb", "thompson", "ehvi")) == "auto":
             acquisition = "ei" if problem.objectives == 1 else "ehvi"
         needed = 2 if acquisition == "ehvi" else 1
         if problem.objectives != needed:
@@ -78,7 +72,7 @@ class PosteriorSearch(CandidateAgent):
             scores[f] = expected_hypervolume_improvement(-means[:, f], deviations[:, f], -observed, reference)
             return self.best_free(scores, self.scored)
         if self.acquisition == "ucb":
-            scores = upper_confidence_bound(means[0], deviations[0], self.beta)
+            scores = means[0] + np.sqrt(self.beta) * deviations[0]
         else:
             scores = expected_improvement(means[0], deviations[0], float(observed.max()))
         if self._costs is not None:

@@ -33,6 +33,7 @@ class TreeSearch(OnCandidates):
     """
 
     parallel = True
+    random_share: float | None = None
 
     def __init__(self, problem: Problem, seed: int, initial: int, batch: int) -> None:
         super().__init__(problem, seed)
@@ -61,7 +62,7 @@ class TreeSearch(OnCandidates):
 
     def _next(self) -> int:
         free = self.candidates.free
-        if self._at_random():
+        if self.random_share is not None and self.rng.random() < self.random_share:
             return int(self.rng.choice(np.flatnonzero(free)))
         beside = self.batch == 1 and bool(self.candidates.pending)  # pending evaluations are in the model, too
         spent = self._scored is not None and not free[self._scored].any()
@@ -92,9 +93,6 @@ class TreeSearch(OnCandidates):
     def score(self, splits: Splits, rows: Indices, y: Floats) -> Floats:
         """Fit the model to the (n,) rewards of (n,) rows; return the (m,) scores of all rows of `splits`."""
         raise NotImplementedError
-
-    def _at_random(self) -> bool:
-        return False
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
         """Record the outcome; the model observes the sum of the rewards, and ignores lost runs (see `lost`)."""
@@ -195,6 +193,3 @@ class ForestSearch(TreeSearch):
         predictions = splits.grow(rows, targets, samples, least=3, share=5 / 6, rng=self.rng)
         mean, deviation = predictions.mean(axis=0), np.maximum(predictions.std(axis=0), 1e-9)
         return expected_improvement(mean, deviation, float(y.max()))
-
-    def _at_random(self) -> bool:
-        return bool(self.rng.random() < self.random_share)

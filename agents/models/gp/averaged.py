@@ -85,10 +85,7 @@ class AveragedGP:
     def posteriors(self, z: Floats) -> tuple[Floats, Floats, Floats]:
         """Return (kinds, E, n) means, (kinds, E, n) deviations and (kinds + 1, E, n) expected improvements.
 
-        The last expected improvements are averages over the sets of all kinds.
-
-        Args:
-            z: (E, t) observations in order, with mean 0 and deviation 1.
+        The last improvements are averages over all kinds; `z` are (E, t) observations with mean 0 and deviation 1.
         """
         t, counts = self.count, [*KINDS.values()]
         seen = (self._inverse[:, :, :t, :t] @ z[:, None, :, None].astype(np.float32))[..., 0]
@@ -104,11 +101,7 @@ class AveragedGP:
         return first, np.sqrt(second), np.concatenate([third, every[None]])
 
     def typicality(self, valid: npt.NDArray[np.bool_]) -> Floats:
-        """Return the (E, n) standardised mean correlations with the candidates of the episode (at most 256 of them).
-
-        Args:
-            valid: (E, n) mask of the candidates of each episode.
-        """
+        """Return the (E, n) standardised mean correlations with at most 256 candidates in the (E, n) mask `valid`."""
         x = self._x / np.sqrt(1.0 / self._precision[:, 1].max(axis=1))[:, None, None]
         step = -(-x.shape[1] // 256)
         others, shown = x[:, ::step], valid[:, ::step]

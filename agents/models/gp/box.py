@@ -36,17 +36,14 @@ def half_linear(y: Floats, feasible: Bools | None = None) -> Floats:
     if feasible is not None and feasible.any():
         middle = min(middle, np.median(y[feasible]))
     upper = y[y >= middle] - middle
-    scale = float(np.sqrt(np.mean(upper**2)))
-    if not scale > 0.0:
-        scale = float(y.std()) or 1.0
+    scale = float(np.sqrt(np.mean(upper**2))) or float(y.std()) or 1.0
     from scipy.special import ndtri
     from scipy.stats import rankdata
 
     gap, normal = (y - middle) / scale, ndtri((rankdata(y) - 0.5) / len(y))
     lower = np.minimum(normal, 0.0) if feasible is None else -np.log1p(np.maximum(-gap, 0.0))
     z = np.where(gap >= 0.0, gap, lower)
-    deviation = z.std()
-    return np.asarray((z - z.mean()) / (deviation if deviation > 0.0 else 1.0))
+    return np.asarray((z - z.mean()) / (float(z.std()) or 1.0))
 
 
 class BoxGP:
@@ -84,8 +81,7 @@ class BoxGP:
 
     def predict(self, x: Floats) -> tuple[Floats, Floats]:
         """Return the (n,) posterior means and (n,) standard deviations at (n, d) snapped points."""
-        mean, deviation, _, _ = self._predict(x)
-        return mean, deviation
+        return self._predict(x)[:2]
 
     def _predict(self, x: Floats) -> tuple[Floats, Floats, Floats, Floats]:
         """Return (n,) means, (n,) deviations, (t, n) slopes of the covariances (see `with_slope`), (t, n) K^-1 k."""

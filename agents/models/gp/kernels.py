@@ -81,13 +81,7 @@ def _gram(kernel: str, content: bytes, shape: tuple[int, int], length_scale: flo
 
 
 def is_due(t: int, estimated_at: int, growth: float) -> bool:
-    """Return whether t observations are enough for a new estimate: a fraction `growth`, but at least 1, more.
-
-    Args:
-        t: Current number of observations.
-        estimated_at: Number of observations at the last estimate; 0: there was none.
-        growth: Required relative growth.
-    """
+    """Return whether `t` observations are a fraction `growth`, and at least 1, more than at the last estimate."""
     return t >= estimated_at + max(1, int(growth * estimated_at))
 
 
@@ -124,13 +118,7 @@ class KernelFit:
     ) -> KernelFit:
         """Return the most probable kernel of (t, c) features in [0, 1] and (t,) standardised observations.
 
-        Args:
-            kernel: `matern52` or `rbf`.
-            x: Features.
-            y: Observations.
-            prior: Priors of the parameters.
-            start: An earlier estimate to start from; None: the prior's medians.
-            groups: (c,) index of the length-scale of each feature, see `KernelFit`.
+        The search begins at `start`, an earlier estimate; None: at the medians of the prior. `groups`: see `KernelFit`.
         """
         return KernelFit.estimate_each(kernel, [(x, y, start)], prior, groups)[0]
 

@@ -10,7 +10,6 @@ from hpo_envs.agents.models.acquisition import (
     expected_hypervolume_improvement,
     expected_improvement,
     log_expected_improvement,
-    upper_confidence_bound,
 )
 from hpo_envs.agents.models.pareto import hypervolume
 from tests.agents.helpers import RNG
@@ -22,7 +21,6 @@ def test_acquisition_functions_equal_values_by_hand() -> None:
     with np.errstate(all="raise", under="ignore"):  # far out, and with hardly any deviation
         tiny = expected_improvement(np.array([-9.0, 9.0, 0.0]), np.array([1e-250, 1e-250, 0.0]), 0.0)
     assert tiny.tolist() == [0.0, 9.0, 0.0]
-    assert upper_confidence_bound(mean, deviation, 9.0).tolist() == [3.0, 7.0, 2.0, -47.0, 1.0]
 
 
 def test_expected_improvement_equals_its_integral() -> None:
