@@ -113,7 +113,6 @@ class Incumbent:
     Attributes:
         best: (reward, action) of the best evaluation, a successful one if there is any; the reward is the sum over
             several objectives. None before the first evaluation.
-        succeeded: Whether any run succeeded.
     """
 
     def __init__(self) -> None:

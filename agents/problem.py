@@ -159,7 +159,7 @@ class Problem:
 
         Raises:
             ValueError: The space is not in `wire.SPACES`, or the grammar is not a function of a module.
-            TypeError: An axis has a choice that is neither a number nor a string.
+            TypeError: An axis has a choice that JSON does not have.
         """
         from hpo_envs.agents import wire
 
@@ -210,7 +210,7 @@ def sealed(problem: Problem) -> Problem:
 
 
 def private(problem: Problem, seed: int, rows: npt.NDArray[Any] | None = None) -> Problem:
-    """Return a copy of a problem (see `sealed`) for one agent, with a separate action space, which has the seed.
+    """Return a copy of a shared problem (see `sealed`) for one agent, with a separate action space seeded by `seed`.
 
     `rows` is the (k,) row of the base of each candidate, ignored without a base; None: the candidates of the problem.
     """

@@ -3,7 +3,6 @@
 import functools
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -38,10 +37,10 @@ def minimise_each(both: Both, starts: Floats, low: Floats, high: Floats, steps: 
     routine = _routine()
     if routine is None:
         return np.stack([_alone(both, k, start, low, high, steps) for k, start in enumerate(starts)])
-    return _side_by_side(routine, both, starts, low, high, steps)
+    return _together(routine, both, starts, low, high, steps)
 
 
-def _side_by_side(
+def _together(
     routine: Callable[..., None], both: Both, starts: Floats, low: Floats, high: Floats, steps: int
 ) -> Floats:
     k, p = starts.shape
@@ -98,7 +97,7 @@ def _routine() -> Callable[..., None] | None:
         from scipy.optimize import _lbfgsb
 
         routine: Callable[..., None] = _lbfgsb.setulb
-        here = _side_by_side(routine, _valleys, starts, low, high, 25)
+        here = _together(routine, _valleys, starts, low, high, 25)
         there = [_alone(_valleys, k, start, low, high, 25) for k, start in enumerate(starts)]
         if here.tobytes() != np.stack(there).tobytes():
             raise ValueError("its results differ from those of scipy.optimize.minimize")
@@ -115,7 +114,6 @@ def _routine() -> Callable[..., None] | None:
 
 def _valleys(points: Floats, which: Sequence[int]) -> tuple[Floats, Floats]:
     """Return values and gradients of Rosenbrock's function, which needs line searches, bounds and many iterations."""
-    x, y = points.T
-    bend = y - x * x
-    slopes: list[Any] = [-400.0 * x * bend - 2.0 * (1.0 - x), 200.0 * bend]
-    return 100.0 * bend * bend + np.square(1.0 - x), np.stack(slopes, axis=1)
+    from scipy.optimize import rosen, rosen_der
+
+    return np.asarray(rosen(points.T)), np.asarray(rosen_der(points.T).T)

@@ -70,13 +70,7 @@ def _leaky(x: Floats) -> Floats:
 
 
 class RankerWeights(NamedTuple):
-    """A network and its training languages.
-
-    Attributes:
-        name: Name of the weights.
-        languages: Languages of the tables that it was trained on.
-        arrays: Arrays of the network by name, see `shapes`.
-    """
+    """Trained weights: their name, the languages of the tables that they were fitted to, and arrays, see `shapes`."""
 
     name: str
     languages: frozenset[str]

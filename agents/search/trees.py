@@ -46,7 +46,7 @@ class TreeSearch(OnCandidates):
         self._y: list[float] = []
         self._learnt: list[int] = []
         self._pool = CandidatePool(self.x) if self.candidates.count > AFFORDABLE else None
-        self._scored: Indices | None = None  # rows that have scores; None: all
+        self._scored = np.arange(self.candidates.count)  # rows that have scores
         self._splits: Splits | None = None
         self._scores: Floats | None = None
 
@@ -65,11 +65,9 @@ class TreeSearch(OnCandidates):
         if self.random_share is not None and self.rng.random() < self.random_share:
             return int(self.rng.choice(np.flatnonzero(free)))
         beside = self.batch == 1 and bool(self.candidates.pending)  # pending evaluations are in the model, too
-        spent = self._scored is not None and not free[self._scored].any()
+        spent = not free[self._scored].any()
         if self._scores is None or self._outcomes >= self._fitted + self.batch or beside or spent:
             self._scores, self._fitted = self._fit(), self._outcomes
-        if self._scored is None:
-            return int(np.argmax(np.where(free, self._scores, -np.inf)))
         return int(self._scored[np.argmax(np.where(free[self._scored], self._scores, -np.inf))])
 
     def _fit(self) -> Floats:
@@ -79,12 +77,11 @@ class TreeSearch(OnCandidates):
             pool = self._pool.draw(self._learnt, np.array(self._y), self.candidates.free, self.rng)
             self._scored = np.union1d(pool, rows)
         # Random numbers break ties, and stand in while fewer than two runs succeeded.
-        jitter = self.rng.random(self.candidates.count if self._scored is None else len(self._scored)) * 1e-9
+        jitter = self.rng.random(len(self._scored)) * 1e-9
         if len(self._y) < 2:
             return jitter
-        liar = [float(np.mean(self._y))] * len(pending)  # pending evaluations count as the mean
-        y = np.array(self._y + liar)
-        if self._scored is not None:
+        y = np.array(self._y + [float(np.mean(self._y))] * len(pending))
+        if self._pool is not None:
             return self.score(Splits(self.x[self._scored]), np.searchsorted(self._scored, rows), y) + jitter
         if self._splits is None:
             self._splits = splits_of(self.x)

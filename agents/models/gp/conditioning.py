@@ -123,10 +123,9 @@ class FiniteGP:
 
     def _factor(self, index: Indices) -> Floats:
         """Return the (t, t) lower Cholesky factor of the observed covariance: L[j, i] = V[i, row_j] for i < j."""
-        factor = self._v[: self.count, index].T.copy()
-        covariance = np.array([self._column(int(k))[int(k)] for k in index])
-        off = np.tril(factor, -1)
-        np.fill_diagonal(off, np.sqrt(np.maximum(covariance + self.noise - np.square(off).sum(axis=1), self.noise)))
+        off = np.tril(self._v[: self.count, index].T.copy(), -1)
+        squares = self._prior[index] + self.noise - np.square(off).sum(axis=1)
+        np.fill_diagonal(off, np.sqrt(np.maximum(squares, self.noise)))
         return off
 
 

@@ -47,7 +47,6 @@ def test_a_pool_is_scored_where_there_are_too_many_candidates(monkeypatch: pytes
     for _ in range(70):
         row = agent.ask()
         if len(asked) >= 4:
-            assert agent._scored is not None
             assert set(agent._learnt[: agent._fitted]) <= set(agent._scored)
             free = agent._scored[~np.isin(agent._scored, asked)]
             assert row == max([row, *free], key=lambda k: x[k, 0])
