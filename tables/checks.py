@@ -5,6 +5,7 @@ import copy
 import difflib
 import importlib
 import math
+import os
 import re
 import stat
 from collections.abc import Callable, Collection, Iterator
@@ -118,6 +119,15 @@ def advice(error: BaseException) -> str:
     """Return the advice on installing or repairing a needed package from an error; empty for any other error."""
     text = str(error)
     return text if isinstance(error, ModuleNotFoundError) and " need" in text else ""
+
+
+def folder_of(variable: str) -> Path | None:
+    """Return the folder that an environment variable names, None if it is unset or empty; ValueError for no home."""
+    given = os.environ.get(variable)
+    try:
+        return Path(given).expanduser() if given else None
+    except RuntimeError as error:  # ~name of nobody
+        raise ValueError(f"{variable} must be a folder, got {given!r}: {error}") from None
 
 
 def regular(path: Path, most: float = BYTES) -> Path:

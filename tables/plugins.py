@@ -9,10 +9,13 @@ import functools
 import importlib
 import re
 import warnings
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, EntryPoints, distributions, entry_points
 from typing import Any, Literal, NamedTuple
 
 PluginGroup = Literal["agents", "families", "tables"]
+
+NAMES = {"agents": r".+", "families": r"[\w.:-]+-v\d+", "tables": r"[A-Za-z0-9][\w.-]*"}
+"""Pattern of the names in each group: ids of Gymnasium, and what stands for a table in them."""
 
 
 class Plugin(NamedTuple):
@@ -55,14 +58,34 @@ def of_id(env_id: str) -> Plugin | None:
     return of("families").get(env_id) or (of("tables").get(table[1]) if table else None)
 
 
-_points = functools.cache(entry_points)  # one look at the metadata of all packages, whatever the groups
+@functools.cache
+def _points() -> EntryPoints:
+    """Entry points of all packages, whatever their groups, without those that cannot be read."""
+    try:
+        return entry_points()
+    except ValueError:  # bytes that are not UTF-8, of any package
+        found: list[EntryPoint] = []
+        for package in distributions():
+            try:
+                found += package.entry_points
+            except ValueError as error:
+                warnings.warn(f"entry points of {package.name} must be readable, got {error}", stacklevel=4)
+        return EntryPoints(found)
 
 
 @functools.cache
 def of(kind: PluginGroup) -> dict[str, Plugin]:
-    """Return the installed plugins of a group by name; metadata are read once, and no plugin is imported."""
+    """Return the installed plugins of a group by name; metadata are read once, and no plugin is imported.
+
+    One with an invalid name is left out with a warning.
+    """
     found: dict[str, Plugin] = {}
     for point in _points().select(group=f"hpo_envs.{kind}"):
-        if point.dist is not None:
+        if point.dist is None:
+            continue
+        if not re.fullmatch(NAMES[kind], point.name, re.ASCII):
+            rule = f"of {point.dist.name} in hpo_envs.{kind} must match {NAMES[kind]}"
+            warnings.warn(f"names {rule}, got {point.name!r}, which is left out", stacklevel=2)
+        else:
             found.setdefault(point.name, Plugin(point.name, point.value, point.dist.name, point.dist.version))
     return found

@@ -22,7 +22,7 @@ from typing import Any
 
 from hpo_envs.tables import catalogue, frames, user
 from hpo_envs.tables.checks import one_of, shown
-from hpo_envs.tables.files.folder import CorruptFile, data_folder
+from hpo_envs.tables.files.folder import CorruptFile, content, data_folder
 from hpo_envs.tables.table import Table
 
 
@@ -112,14 +112,18 @@ def read(file: str, root: Path | None = None) -> bytes:
         CorruptFile: The size or checksum of the file is wrong.
     """
     record = catalogue.files()[file]
-    path = (root or data_folder()) / file
+    root = root or data_folder()
+    path = root / file
     try:
-        content = path.read_bytes()
+        found = content(record, root)
+        fault = record.fault(found)
     except FileNotFoundError:
         raise TableNotInstalled(f"{path} is missing. Run `hpo-envs fetch {record.dataset}`.") from None
-    if fault := record.fault(content):
+    except ValueError as error:
+        fault = str(error).removeprefix(f"{path} ")
+    if fault:
         raise CorruptFile(f"{path} {fault}. Run `hpo-envs fetch {record.dataset}` to install it again.")
-    return content
+    return found
 
 
 def shipped(name: str) -> Table:

@@ -152,7 +152,7 @@ class HPOEnv(HasParams, gym.Env[Any, Any]):
     def _new_key(self, seed: int | None) -> int:
         """Start the next episode and return its key; a seed restarts the sequence of keys."""
         if seed is not None:
-            self._stream, self._episode = draws.mix(seed, 0), 0
+            self._stream, self._episode = draws.mix(int(seed), 0), 0
         elif self._stream is None:
             self._stream = int(self.np_random.integers(2**63))
         self._episode += 1

@@ -45,7 +45,7 @@ def register_all() -> None:
                 functools.partial(_made, plugin.name, form) for form in ("entry_point", "vector_entry_point")
             )
             gym.register(plugin.name, entry_point=scalar, vector_entry_point=vector)
-    with contextlib.suppress(OSError):  # a folder that cannot be read
+    with contextlib.suppress(OSError, ValueError):  # a folder that cannot be read, or that none can be
         for name in user.names():
             _add_saved(name)
     user.on_save.append(_add_saved)
@@ -146,6 +146,10 @@ def group_of(env_id: str) -> str:
 def own() -> list[Spec]:
     """Register the ids of all users' tables, and return their entries; warn about tables that cannot be read."""
     specs = []
+    for file in user.unnamed():
+        warnings.warn(
+            f"{user.folder() / file} is left out: its name is no table's, see `user.check_name`", stacklevel=2
+        )
     for name in user.names():
         try:
             levels = len(user.load(name).levels)
@@ -173,6 +177,11 @@ def _of_plugin(plugin: plugins.Plugin) -> Family:
     family = plugin.load()
     if not isinstance(family, Family) or plugin.name not in [spec.id for spec in family.ids]:
         raise ValueError(f"plugin {plugin.name} of {plugin.package} must name a Family with this id, got {family!r}")
+    if wrong := [spec.id for spec in family.ids if not re.fullmatch(plugins.NAMES["families"], spec.id, re.ASCII)]:
+        raise ValueError(f"ids of plugin {plugin.name} must match {plugins.NAMES['families']}, got {wrong[0]!r}")
+    known = FAMILIES.keys() | {spec.id for each in FAMILIES.values() for spec in each.ids}
+    if taken := [name for name in (family.name, *(spec.id for spec in family.ids)) if name in known]:
+        raise ValueError(f"plugin {plugin.name} of {plugin.package} must add new names, got {', '.join(taken)}")
     return family
 
 

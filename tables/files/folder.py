@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from pathlib import Path
 
 from hpo_envs.tables import catalogue
-from hpo_envs.tables.checks import one_of
+from hpo_envs.tables.checks import BYTES, folder_of, one_of, regular
 
 
 class FetchError(OSError):
@@ -20,9 +19,8 @@ class CorruptFile(ValueError):
 
 def data_folder() -> Path:
     """Folder of upstream files: `$HPO_ENVS_DATA`, else the user's cache folder."""
-    given = os.environ.get("HPO_ENVS_DATA")
-    if given:
-        return Path(given).expanduser()
+    if given := folder_of("HPO_ENVS_DATA"):
+        return given
     import platformdirs  # imported here to keep `import hpo_envs` light
 
     return Path(platformdirs.user_cache_dir("hpo_envs", appauthor=False))
@@ -37,9 +35,14 @@ def select(names: str | Iterable[str] | None = None) -> list[catalogue.File]:
     return [f for f in catalogue.files().values() if f.dataset in chosen]
 
 
+def content(record: catalogue.File, root: Path) -> bytes:
+    """Bytes of an upstream file below `root`; ValueError for a pipe, a device or a file larger than the record says."""
+    return regular(root / record.file, record.bytes or BYTES).read_bytes()
+
+
 def is_installed(record: catalogue.File, root: Path) -> bool:
     """Return whether a file exists with the size and checksum in the catalogue."""
     try:
-        return not record.fault((root / record.file).read_bytes())
-    except OSError:
+        return not record.fault(content(record, root))
+    except (OSError, ValueError):
         return False

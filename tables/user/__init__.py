@@ -5,13 +5,12 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import importlib
-import os
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hpo_envs.tables import plugins
-from hpo_envs.tables.checks import nearest, regular
+from hpo_envs.tables.checks import folder_of, nearest, regular
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,9 +56,8 @@ on_save: list[Callable[[str], object]] = []
 
 def folder() -> Path:
     """Return the folder of saved tables: `$HPO_ENVS_TABLES`, else `tables` in the user's data folder."""
-    given = os.environ.get("HPO_ENVS_TABLES")
-    if given:
-        return Path(given).expanduser()
+    if given := folder_of("HPO_ENVS_TABLES"):
+        return given
     import platformdirs  # imported here to keep `import hpo_envs` light
 
     return Path(platformdirs.user_data_dir("hpo_envs", appauthor=False)) / "tables"
@@ -74,8 +72,7 @@ def check_name(name: str) -> str:
             Windows; or ends in `-v` and a number.
     """
     short = str(name).removeprefix(PREFIX)
-    taken = short == "example" or _DEVICE.match(short)
-    if not _NAME.fullmatch(short) or len(short) > 80 or re.search(r"-v\d+$", short) or taken:
+    if not _is_name(short):
         raise ValueError(
             "name must be at most 80 letters, digits, dots, underscores and single hyphens, not be 'example' or a "
             f"device of Windows, and not end in -v and a number, got {short!r}"
@@ -83,9 +80,19 @@ def check_name(name: str) -> str:
     return short
 
 
+def _is_name(short: str) -> bool:
+    taken = short == "example" or _DEVICE.match(short)
+    return bool(_NAME.fullmatch(short)) and len(short) <= 80 and not (re.search(r"-v\d+$", short) or taken)
+
+
+def unnamed() -> list[str]:
+    """Return the sorted names of the files in `folder()` that would be tables if they had valid names."""
+    return sorted(p.name for p in folder().glob("*.npz") if not _is_name(p.stem))
+
+
 def names() -> list[str]:
     """Return the sorted names, without prefix, of saved tables, tables remembered in this process and plugins."""
-    saved = {p.stem for p in folder().glob("*.npz") if _NAME.fullmatch(p.stem)}
+    saved = {p.stem for p in folder().glob("*.npz") if _is_name(p.stem)}
     return sorted(saved | {n.removeprefix(PREFIX) for n in _remembered} | plugins.of("tables").keys())
 
 

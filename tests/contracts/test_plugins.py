@@ -94,6 +94,41 @@ def test_each_broken_plugin_is_one_warning_and_nothing_fails(site: Path) -> None
     assert "Traceback" not in done.stderr
 
 
+def test_names_of_others_neither_break_the_import_nor_replace_what_ships(tmp_path: Path) -> None:
+    tables, broken = tmp_path / "tables", tmp_path / "other-1.dist-info"
+    for folder in (tables, broken, tmp_path / "late-1.dist-info"):
+        folder.mkdir()
+    for name in ("mine (1)", "my table", "one\nline"):
+        (tables / f"{name}.npz").write_bytes(b"")
+    (broken / "METADATA").write_text("Metadata-Version: 2.1\nName: other\nVersion: 1\n")
+    (broken / "entry_points.txt").write_bytes(b"[hpo_envs.tables]\n\xff = math:sqrt\n")
+    points = "[hpo_envs.tables]\nweird name = m:t\n../up = m:t\n[hpo_envs.families]\nnot an id = m:F\na/b-v0 = m:F\n"
+    points += "Taken-v0 = late:FAMILY\n"
+    (tmp_path / "late-1.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: late\nVersion: 1\n")
+    (tmp_path / "late-1.dist-info" / "entry_points.txt").write_text(points)
+    (tmp_path / "late.py").write_text(
+        "import dataclasses\nfrom hpo_envs.families.registry import FAMILIES\nold = FAMILIES['NMTHPO']\n"
+        "FAMILY = dataclasses.replace(old, name='Taken', ids=(old.ids[0], old.ids[0]._replace(id='Taken-v0')))\n"
+    )
+    done = ran(
+        tmp_path,
+        f"import os\nos.environ['HPO_ENVS_TABLES'] = {str(tables)!r}\n"
+        "from hpo_envs.commands.main import main\nfrom hpo_envs.families.registry import SPECS\n"
+        "kept = SPECS['NMTHPO-zhen-v0']\nassert main(['list']) == 0\n"
+        "assert SPECS['NMTHPO-zhen-v0'] is kept and 'Taken-v0' not in SPECS\n"
+        "os.environ['HPO_ENVS_TABLES'] = os.environ['HPO_ENVS_DATA'] = '~nobody-here/x'\n"
+        "assert main(['list']) == 2 and main(['fetch', '--list']) == 2\n",
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+    for said in ("mine (1).npz is left out", "got 'weird name'", "got '../up'", "got 'not an id'", "got 'a/b-v0'"):
+        assert said in done.stderr
+    assert "entry points of other must be readable, got 'utf-8' codec" in done.stderr
+    assert "plugin Taken-v0 of late must add new names, got NMTHPO-zhen-v0" in done.stderr
+    assert "HPO_ENVS_TABLES must be a folder, got '~nobody-here/x'" in done.stderr
+    assert "HPO_ENVS_DATA must be a folder, got '~nobody-here/x'" in done.stderr
+
+
 def test_entry_points_of_example_are_those_tested() -> None:
     import tomllib
 
