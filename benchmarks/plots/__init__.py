@@ -92,6 +92,7 @@ def panels(rows: int, columns: int, size: tuple[float, float], **options: Any) -
 def save(figure: Any, path: Path, dpi: int = 150) -> list[Path]:
     """Write a figure as `.png` and `.svg`, without date, so that equal data give equal bytes; return both paths."""
     path.parent.mkdir(parents=True, exist_ok=True)
+    importlib.import_module("hpo_envs.core.figures").plain(figure)
     with extra_module("matplotlib", "plots", "plots").rc_context({"svg.hashsalt": "hpo_envs"}):
         for file in files(path):
             drawn, metadata = io.BytesIO(), {"Date": None} if file.suffix == ".svg" else None

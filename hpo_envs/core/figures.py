@@ -56,6 +56,15 @@ def paint(record: Any, figure: Any) -> None:
     figure.suptitle(_sentence(record, top), fontsize=11, y=0.97)
     source = f"{env.table.name} ({env.table.provenance.kind})"
     figure.text(0.99, 0.01, source, ha="right", fontsize=7, color=FAINT)
+    plain(figure)
+
+
+def plain(figure: Any) -> None:
+    """Show dollars in the texts of a figure as such, not as formulas, except in the powers of logarithmic axes."""
+    kind = extra_module("matplotlib.text", "plots", "pictures").Text
+    for text in figure.findobj(kind):
+        if "$" in text.get_text() and "mathdefault" not in text.get_text():
+            text.set_parse_math(False)
 
 
 def _best_known(env: Any) -> float | None:

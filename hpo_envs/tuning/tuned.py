@@ -2,6 +2,7 @@
 
 import functools
 import html
+import importlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -174,6 +175,7 @@ class Tuned:
         axes.step(spent, frame["incumbent"], where="post", color=COLOURS[1], label="incumbent")
         axes.set(xlabel=self.header["budget_unit"], ylabel=name)
         axes.legend()
+        importlib.import_module("hpo_envs.core.figures").plain(axes.figure)
         return axes
 
     def report(self, path: Path | str | None = None) -> Path:

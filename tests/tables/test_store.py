@@ -10,8 +10,9 @@ import gymnasium as gym
 import pytest
 
 from hpo_envs.families import registry
-from hpo_envs.tables import store
+from hpo_envs.tables import catalogue, store
 from hpo_envs.tables.checks import extra_module
+from hpo_envs.tables.files.folder import CorruptFile, is_installed
 from tests.helpers import raises, rejects
 
 
@@ -43,6 +44,19 @@ def test_table_that_does_not_ship_names_command_that_installs_it(
         store.load(name)
     assert store.missing(name)
     assert not store.missing("nmthpo/swen")
+
+
+def test_pipe_and_oversized_file_are_never_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HPO_ENVS_DATA", str(tmp_path))
+    pipe, large = (catalogue.files()[f"charhpo/{name}"] for name in ("BEST_RUNS.tsv", "SWEEPS.csv"))
+    (tmp_path / "charhpo").mkdir()
+    os.mkfifo(tmp_path / pipe.file)
+    with open(tmp_path / large.file, "wb") as stream:
+        stream.truncate(2**40)
+    for record, said in ((pipe, "must be a regular file"), (large, f"must be at most {large.bytes} bytes")):
+        assert not is_installed(record, tmp_path)
+        with pytest.raises(CorruptFile, match=f"{said}.*Run `hpo-envs fetch charhpo` to install it again"):
+            store.read(record.file)
 
 
 def test_module_or_how_to_install_it() -> None:

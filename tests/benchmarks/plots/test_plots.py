@@ -116,7 +116,10 @@ def test_panels_are_saved_twice_and_alike(tmp_path: Path) -> None:
     for name in ("a", "b"):
         figure, axes = style.panels(1, 2, (4.0, 2.0), sharey=True)
         assert axes.shape == (1, 2)
-        axes[0, 0].plot([1, 2], [3, 4])
+        axes[0, 0].plot([1, 2], [3, 4], label=r"a$\frac$")  # a name, not a formula
+        axes[0, 0].set_yticks([3, 4], [r"$\b", r"$x$"])
+        axes[0, 1].set_xscale("log")
+        figure.legend()
         written.append(style.save(figure, tmp_path / name / "x.y"))
     assert [f.name for f in written[0]] == ["x.y.png", "x.y.svg"]
     assert [f.read_bytes()[:8] for f in written[0]] == [b"\x89PNG\r\n\x1a\n", b"<?xml ve"]

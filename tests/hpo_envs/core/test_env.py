@@ -68,6 +68,13 @@ def test_episodes_that_were_not_reset_stay_ended() -> None:
         envs.step(np.array([1, 2]))
 
 
+def test_seed_of_any_integer_type_starts_same_episode() -> None:
+    for env_id in ("NMTHPO-swen-v0", "NMTLC-zhen-v0", "FIESTA-ner-v0", "CharHPO-v0", "NASBenchNLP-cell-v0"):
+        env = gym.make(env_id)
+        first = env.reset(seed=3)[1]
+        assert all(str(env.reset(seed=kind(3))[1]) == str(first) for kind in (np.int64, np.uint64, np.int8))
+
+
 def test_only_ended_episodes_have_mask_in_final_info() -> None:
     envs = lookups(2, ["nmthpo/swen"], cost="decoding_seconds", budget=1e3, autoreset_mode=AutoresetMode.SAME_STEP)
     envs.reset(seed=0)

@@ -69,6 +69,7 @@ def test_the_search_is_plotted(tuned: Tuned) -> None:
     with pytest.raises(ValueError, match="an evaluation must have succeeded, got 0"):
         _ = Tuned(tuned.header | {"objectives": ["a", "b"]}, ()).recommended
     axes = tuned.plot()
+    axes.figure.draw_without_rendering()
     assert (axes.get_xlabel(), axes.get_ylabel(), len(axes.lines)) == ("evaluations", "score", 2)
 
 
