@@ -89,10 +89,12 @@ def run(args: argparse.Namespace) -> int:
     """Tune, join or salvage a search, and print a summary of it."""
     if args.salvage is not None:
         return _salvage(args.salvage)
+    from hpo_envs.tuning.record import SearchRecord
     from hpo_envs.tuning.tune import join
 
     if args.join is not None and args.function is None and args.command_line is None:
         sys.path.insert(0, str(Path.cwd()))
+        print(f"{args.join} runs {SearchRecord(args.join).header['function']}", file=sys.stderr)
         _show(args, join(args.join, args.workers, args.executor, args.seconds), args.join)
         return 0
     if (args.function is None) == (args.command_line is None):

@@ -148,7 +148,7 @@ def own() -> list[Spec]:
     specs = []
     for file in user.unnamed():
         warnings.warn(
-            f"{user.folder() / file} is left out: its name is no table's, see `user.check_name`", stacklevel=2
+            f"{user.folder() / file} is left out: a table's name has letters, digits, dots and hyphens", stacklevel=2
         )
     for name in user.names():
         try:

@@ -80,10 +80,13 @@ class Program:
         """Return the digest of each file of at most `LARGEST` bytes among the arguments, such as the script, by name.
 
         Raises:
-            ValueError: A name in braces is neither a hyperparameter of the space nor `trial`, or the name of the score
-                file has a hyperparameter that may be inactive.
+            ValueError: A hyperparameter is named `trial`, a name in braces is neither that nor a hyperparameter, or the
+                name of the score file has a hyperparameter that may be inactive.
         """
-        always = {h.name: h.condition is None for h in space} | {"trial": True}
+        always = {h.name: h.condition is None for h in space if h.name}
+        if "trial" in always:
+            raise ValueError("hyperparameters of a command must not be named trial, the number of the evaluation")
+        always["trial"] = True
         for name in (name for argument in self._arguments for name in _names(argument)):
             one_of("names in braces of command (other braces are doubled)", name, always)
         for name in _names(self._file or ""):
@@ -102,7 +105,7 @@ class Program:
             ValueError: The score file is not JSON, a match is not a number, or a report is invalid.
         """
         values = {**config, "trial": trial.number}
-        file = None if self._file is None else Path(self._file.format_map(values))
+        file = None if self._file is None else Path(_NAMES.vformat(self._file, (), values))
         if file is not None:  # what another run left is no score of this one
             file.unlink(missing_ok=True)
         output, over = "", threading.Event()
@@ -173,10 +176,21 @@ def _report(line: str, trial: Any) -> None:
         trial.report(value[trial.objective], step)
 
 
+class _Names(string.Formatter):
+    """Formatter that takes what is in braces for one name, with any dots, brackets and digits in it."""
+
+    def get_field(self, field_name: str, args: Any, kwargs: Mapping[str, Any]) -> tuple[Any, str]:
+        """Return the value of a name, and the name."""
+        return kwargs[field_name], field_name
+
+
+_NAMES = _Names()
+
+
 def _names(text: str) -> list[str]:
     """Return the names in braces of an argument, those within formats included."""
     try:
-        found = [(name, form) for _, name, form, _ in string.Formatter().parse(text) if name is not None]
+        found = [(name, form) for _, name, form, _ in _NAMES.parse(text) if name is not None]
     except ValueError as error:
         raise ValueError(f"braces of command must hold a name or be doubled, got {text!r}: {error}") from None
     return [n for name, form in found for n in (name, *_names(form or ""))]
@@ -187,7 +201,7 @@ def _filled(arguments: list[str], values: Mapping[str, Any]) -> list[str]:
     found = list[str]()
     for before, argument in zip(["", *arguments], arguments, strict=False):
         if {*_names(argument)} <= values.keys():
-            found.append(argument.format_map(values))
+            found.append(_NAMES.vformat(argument, (), values))
         elif OPTION.fullmatch(before):
             found.pop()
     return found

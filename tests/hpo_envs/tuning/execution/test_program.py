@@ -168,6 +168,14 @@ def test_braces_without_hyperparameter_are_refused(arguments: str, tmp_path: Pat
     tune(program(tmp_path, "print(int(sys.argv[2] == '{}'))", "{x} {{}}"), SPACE, budget=1, progress=False)
 
 
+def test_names_in_braces_are_whole_names(tmp_path: Path) -> None:
+    function = program(tmp_path, "print(float(sys.argv[1]) + float(sys.argv[2]) + float(sys.argv[3]))",
+                       "{model.lr} {a[0]:.3f} {0!r}")  # fmt: skip
+    tuned = tune(function, {"model.lr": (0.0, 1.0), "a[0]": [0.5], "0": [2.0]}, budget=2, progress=False)
+    assert [e.reward for e in tuned] == pytest.approx([e.config["model.lr"] + 2.5 for e in tuned])
+    rejects("must not be named trial", tune, program(tmp_path, "", "{trial}"), {"trial": (1, 9)}, budget=2)
+
+
 def test_score_file_named_by_an_optional_hyperparameter_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"the score file must be one of x, kind, trial \(.* active\), got 'depth'"):
         tune(program(tmp_path, "print(1)", file="{kind}{depth}.json"), SPACE, budget=2, progress=False)
