@@ -59,7 +59,7 @@ def of_id(env_id: str) -> Plugin | None:
 
 
 @functools.cache
-def _points() -> EntryPoints:
+def _points() -> Any:
     """Entry points of all packages, whatever their groups, without those that cannot be read."""
     try:
         return entry_points()
