@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import itertools
+import random
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -28,7 +29,7 @@ examples:
   hpo-envs leaderboard check my_agents:Greedy --runs mine/              repeat two seeds of each environment"""
 
 AGAIN = 2
-"""Number of seeds that a check repeats on each environment: the first and the last that all environments share."""
+"""Number of seeds that a check repeats on each environment, drawn at random among those that all environments share."""
 
 KEPT = ("env", "agent", "hyperparameters", "env_kwargs", "shuffle", "subsample", "budget", "kind")
 """Keys of a header that must be equal in the repeated run; versions and files may differ between machines."""
@@ -88,8 +89,9 @@ def check(agent: str, folder: Path, only: Sequence[str] = (), jobs: int = 1) -> 
         if len(common) < AGAIN:
             yield f"{AGAIN} seeds must be the same on all environments, got {common} of {', '.join(given)}"
             continue
+        drawn = tuple(random.SystemRandom().sample(common, AGAIN))  # which nobody can know when the runs are made
         environments = tuple(e for e in study.environments if e.id in there)
-        again = dataclasses.replace(study, environments=environments, seeds=(common[0], common[-1]))
+        again = dataclasses.replace(study, environments=environments, seeds=drawn)
         with tempfile.TemporaryDirectory() as place:
             leaderboard.run_all(Path(place), [("", again)], jobs)
             for run in store.read(place):
