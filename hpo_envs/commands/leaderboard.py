@@ -9,12 +9,13 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import itertools
-import random
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from hpo_envs.agents.base import whole
 
@@ -89,7 +90,9 @@ def check(agent: str, folder: Path, only: Sequence[str] = (), jobs: int = 1) -> 
         if len(common) < AGAIN:
             yield f"{AGAIN} seeds must be the same on all environments, got {common} of {', '.join(given)}"
             continue
-        drawn = tuple(random.SystemRandom().sample(common, AGAIN))  # which nobody can know when the runs are made
+        drawn = tuple(
+            np.random.default_rng().choice(common, AGAIN, replace=False).tolist()
+        )  # which nobody can know when the runs are made
         environments = tuple(e for e in study.environments if e.id in there)
         again = dataclasses.replace(study, environments=environments, seeds=drawn)
         with tempfile.TemporaryDirectory() as place:
