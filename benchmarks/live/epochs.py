@@ -24,7 +24,7 @@ from hpo_envs.benchmarks.live.curves import EPOCHS, TRAININGS, CurveProblem
 from hpo_envs.benchmarks.live.optimisers import active_of, suggested
 from hpo_envs.benchmarks.live.problems import Config
 from hpo_envs.tables import screen
-from hpo_envs.tables.checks import extra_module
+from hpo_envs.tables.checks import extra_module, one_of
 from hpo_envs.tables.user.space import axes_of, space_of, to_configspace
 from hpo_envs.tuning.trial import Trial
 from hpo_envs.tuning.tune import tune
@@ -177,7 +177,7 @@ def play(problem: CurveProblem, optimiser: str, epochs: int, seed: int) -> list[
     Raises:
         RuntimeError: The method ended before the budget was used up.
     """
-    budget, (method, given) = EpochBudget(problem, seed, epochs), METHODS[optimiser]
+    budget, (method, given) = EpochBudget(problem, seed, epochs), METHODS[one_of("optimisers", optimiser, METHODS)]
     with contextlib.suppress(SpentError):
         method(budget, problem, seed, epochs, *given)
     if len(budget.trace) != epochs:

@@ -21,6 +21,7 @@ from hpo_envs.benchmarks.live import study
 from hpo_envs.benchmarks.live.optimisers import SAMPLERS, active_of, of_optuna, of_suite
 from hpo_envs.benchmarks.live.problems import PROBLEMS, Config, Id, LiveProblem, svm_digits
 from hpo_envs.tables import screen
+from hpo_envs.tables.checks import one_of
 from hpo_envs.tables.table import Hyperparameter
 from hpo_envs.tables.user.space import space_of
 from hpo_envs.tuning.tune import tune
@@ -134,8 +135,9 @@ def known(target: LiveProblem, seed: int) -> list[Config]:
 
 
 def play(target: LiveProblem, optimiser: str, budget: int, seed: int) -> list[study.ShortRow]:
-    """Run a method of `ARMS` on a target; return a list with the row of the run."""
+    """Run a method of `ARMS` or a sampler of Optuna on a target; return a list with the row of the run."""
     seen: list[tuple[float, float]] = []
+    one_of("optimisers", optimiser, dict.fromkeys((*ARMS, *SAMPLERS)))
 
     def function(config: Config) -> float:
         seen.append(target.observed(config, seed, len(seen)))

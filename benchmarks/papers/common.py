@@ -195,7 +195,7 @@ def reproduce(
             before = len(r.compared)
             if rows := part(r):
                 r.write(name, rows)
-                show(f"{name}: {(part.__doc__ or '').splitlines()[0]}", rows)
+                show(f"{name}: {(part.__doc__ or ' ').splitlines()[0]}", rows)
             if new := r.compared[before:]:
                 counts = ", ".join(f"{n} {verdict}" for verdict, n in counted(new).items())
                 print(f"{name}: of {len(new)} published numbers {counts}")

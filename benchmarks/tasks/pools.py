@@ -60,7 +60,10 @@ def pools(
     names = [name for name in shipped() if name.partition("/")[0] in named]
     own = [table for table in families if isinstance(table, Table)]
     given = [*(_shipped(name, objective, half) for name in names), *(_of(table, objective, half) for table in own)]
-    every = [pool for pool in given if pool]
+    every, shown = [pool for pool in given if pool], ", ".join(str(getattr(f, "name", f)) for f in families)
+    if not every:
+        what = f" with the metric {objective!r}" if objective else ""
+        raise ValueError(f"families must have a usable table{what}, got {shown}")
     known = {word for p in every for word in (p.group, *p.languages)}
     left_out = {catalogue.canonical(word) for word in without}
     if left_out - known:
@@ -69,7 +72,7 @@ def pools(
         )
     found = [p for p in every if not left_out & {p.group, *p.languages}]
     if not found:
-        raise ValueError(f"without must leave a table of {', '.join(map(str, families))}, got {without!r}")
+        raise ValueError(f"without must leave a table of {shown}, got {without!r}")
     return found
 
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from hpo_envs.benchmarks.live import study, transfer
+from tests.helpers import rejects
 
 TARGETS = {target.name: target for _, target in transfer.PAIRS}
 
@@ -14,6 +15,7 @@ def test_known_configurations_are_the_best_of_each_source_within_the_ranges() ->
     assert [len(frame) for frame in frames] == [30, 30]
     best = [f.sort_values("score", ascending=False).drop(columns="score").iloc[k] for f in frames for k in (0, 1)]
     assert found == [row.to_dict() for row in best]
+    rejects("optimisers must be one of .*, got 'pints', did you mean 'points'", transfer.play, None, "pints", 6, 3)
     narrow = replace(TARGETS["hartmann6-shifted"], space={f"x{j}": (0.45, 0.55) for j in range(6)})
     assert all(0.45 <= value <= 0.55 for config in transfer.known(narrow, 3) for value in config.values())
 

@@ -163,6 +163,7 @@ def test_what_no_table_has_is_refused() -> None:
     rejects("families must be one of .*, got 'TextMin', did you mean 'TextMini'", tasks.make_vec, 2, ["TextMin"])
     rejects("half must be None, 0 or 1, got 2", tasks.make_vec, 2, half=2)
     rejects("without must leave a table of CellMini", tasks.make_vec, 2, ["CellMini"], ["eng"])
+    rejects("usable table with the metric 'blue', got NMTHPO", tasks.make_vec, 2, ["NMTHPO"], objective="blue")
 
 
 def test_tables_of_ones_own_are_tasks() -> None:
