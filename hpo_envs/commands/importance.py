@@ -231,8 +231,9 @@ def _of_search(source: str, metric: str | None) -> ImportanceData:
     if metric not in (None, names[0]):
         raise ValueError(f"--metric must be {names[0]}, the objective of the search, got {metric!r}")
     configs, scores, axes = tuned.configurations()
-    if len(scores) < 2:
-        raise ValueError(f"source must be a search with at least two scores, got {len(scores)} in {source}")
+    if len(scores) < 2 or not axes:
+        got = f"{len(scores)} scores of {len(axes)} hyperparameters that vary, in {source}"
+        raise ValueError(f"source must be a search with at least two scores of different configurations, got {got}")
     sign = 1.0 if tuned.header["goals"][0] == "max" else -1.0
     return ImportanceData(configs, scores, axes, names[0], sign, {"search": source})
 

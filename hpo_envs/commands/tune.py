@@ -111,6 +111,8 @@ def run(args: argparse.Namespace) -> int:
         raise ValueError(f"score_file must have {{trial}} in its name with several workers, got {args.score_file!r}")
     memory = None if args.memory is None else args.memory * 2**30
     program = {"file": args.score_file, "pattern": args.score_pattern, "memory": memory}
+    if args.function and any(v is not None for v in program.values()):
+        raise ValueError("--score-file, --score-pattern and --memory must be used with --command, got a function")
     try:
         with contextlib.redirect_stdout(sys.stdout):  # also if the function replaces it
             result = tune(

@@ -38,7 +38,7 @@ class Recommendation:
     Attributes:
         evaluation: The first evaluation of the configuration.
         mean: Posterior mean of a Gaussian process, or the mean of the scores if there are fewer than three
-            configurations or all scores are equal; NaN for several objectives.
+            configurations or all modelled scores are equal; NaN for several objectives.
         low: Lower end of the 95 % interval of the mean; NaN without a Gaussian process.
         high: Upper end of the interval; NaN like `low`.
         count: Number of evaluations of the configuration.
@@ -73,8 +73,8 @@ def ranked(header: Mapping[str, Any], evaluations: Sequence[Evaluation]) -> list
     which = which.reshape(-1)
     mean = np.array([y[which == i].mean() for i in range(len(first))])
     deviation = np.full(len(first), np.nan)
-    if len(first) >= FINALISTS and np.ptp(y) > 0.0:
-        mean, deviation = _posterior(points, rows, y, first)
+    if len(first) >= FINALISTS and (modelled := _posterior(points, rows, y, first)) is not None:
+        mean, deviation = modelled
     sign = 1.0 if header["goals"][0] == "max" else -1.0
     found = []
     for i in np.argsort(-mean, kind="stable").tolist():
@@ -85,8 +85,8 @@ def ranked(header: Mapping[str, Any], evaluations: Sequence[Evaluation]) -> list
     return found
 
 
-def _posterior(points: Points, rows: Any, y: Any, at: Any) -> tuple[Any, Any]:
-    """Return the posterior means and standard deviations of the reward at the rows with the indices `at`."""
+def _posterior(points: Points, rows: Any, y: Any, at: Any) -> tuple[Any, Any] | None:
+    """Return posterior means and standard deviations of the reward at the rows `at`; None if all scores are equal."""
     space = BoxSpace([Axis(**axis) for axis in axes_of(points.space)])
     x = space.snap(points.unit(rows))
     kept = np.argsort(-y, kind="stable")
@@ -94,7 +94,10 @@ def _posterior(points: Points, rows: Any, y: Any, at: Any) -> tuple[Any, Any]:
         best, rest = np.split(kept, [2 * MODELLED // 3])
         kept = np.concatenate([best, np.random.default_rng(0).choice(rest, MODELLED - len(best), replace=False)])
     # Far below the median, scores say nothing about the best; a linear scale keeps the noise what it is.
-    known = np.maximum(y[kept], 3.0 * np.median(y) - 2.0 * y.max())
+    middle, top = np.median(y), y.max()
+    known = np.maximum(y[kept], 3.0 * middle - 2.0 * top if middle < top else -np.inf)
+    if np.ptp(known) == 0.0:
+        return None
     centre, scale = known.mean(), known.std()
     z = (known - centre) / scale
     weights, kernels = _kernels(space.inputs(x[kept]), z, space.groups)

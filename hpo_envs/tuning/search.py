@@ -159,6 +159,13 @@ class Search:
             raise ValueError(
                 f"confirm must be 0 for several objectives, {params.kind} actions or plans, got {self._confirm}"
             )
+        # Budget that a repeat is expected to use; 0: the mean cost so far.
+        self._repeat = {"epochs": float(prepared.steps or 1), params.cost_unit: 0.0}.get(params.budget_unit, 1.0)
+        if self._repeat * FINALISTS * self._confirm >= params.budget:
+            raise ValueError(
+                f"confirm must leave budget for other evaluations than repeats, got {self._confirm} of {FINALISTS} "
+                f"configurations and a budget of {params.budget:g} {params.budget_unit}"
+            )
         if self._join and (params.kind == "fidelity" or not prepared.agent.listens):
             raise ValueError("join must be False for agents that plan alone or pause trainings, got True")
         self._params, self._agent, self._steps, self.function = params, prepared.agent, prepared.steps, params.function
@@ -412,12 +419,9 @@ class Search:
     @property
     def _continues(self) -> bool:
         """Whether a new configuration may be evaluated; the budget of repeats is reserved."""
-        kept = 0.0
-        if self._confirm:
-            mean = self.record.spent / max(len(self.record.ended), 1)
-            each = mean if self._params.budget_unit == self._params.cost_unit else 1.0
-            repeats = sum(e.repeats >= 0 for e in self.record.evaluations)
-            kept = each * max(0, FINALISTS * self._confirm - repeats)
+        each = self._repeat or self.record.spent / max(len(self.record.ended), 1)
+        repeats = sum(e.repeats >= 0 for e in self.record.evaluations) if self._confirm else 0
+        kept = each * max(0, FINALISTS * self._confirm - repeats)
         return self._left() > kept and not self._agent.done and self._untried != set()
 
     def _repeated(self) -> int | None:

@@ -47,9 +47,7 @@ class CellMiniEnv(LookupEnv):
     Measured by this project and shipped, MIT licence (the text is in the public domain).
 
     ## References
-    This project. Search space: Nikita Klyuchnikov, Ilya Trofimov, Ekaterina Artemova, Mikhail Salnikov, Maxim Fedorov
-    and Evgeny Burnaev. NAS-Bench-NLP: Neural Architecture Search Benchmark for Natural Language Processing.
-    arXiv:2006.07116, 2020.
+    This project. See `NASBenchNLP-wikitext2-v0` for the search space.
     """
 
     @staticmethod

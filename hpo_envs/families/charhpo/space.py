@@ -156,8 +156,7 @@ class CharSpaceEnv(BoxEnv):
     task's table have the same results here, up to the rounding of actions to float32.
 
     ## References
-    Adam Wiemerslage, Kyle Gorman and Katharina von der Wense. Quantifying the Hyperparameter Sensitivity of Neural
-    Networks for Character-level Sequence-to-Sequence Tasks. EACL 2024.
+    See `CharHPO-inflection-hun-lstm-v0`.
     """
 
     @staticmethod

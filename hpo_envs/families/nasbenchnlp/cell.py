@@ -103,8 +103,7 @@ class NASBenchNLPCellEnv(CellEnv):
     probability is close to the base rate. `tables/datasets/nasbenchnlp/data/cells_report.json` has all figures.
 
     ## References
-    Nikita Klyuchnikov, Ilya Trofimov, Ekaterina Artemova, Mikhail Salnikov, Maxim Fedorov and Evgeny Burnaev.
-    NAS-Bench-NLP: Neural Architecture Search Benchmark for Natural Language Processing. arXiv:2006.07116, 2020.
+    See `NASBenchNLP-wikitext2-v0`.
     """
 
     @staticmethod

@@ -105,8 +105,7 @@ class NASBenchNLPFinalEnv(LookupEnv):
     rows, seeds are repeats. RNN, LSTM and GRU are not among them. Data licence CC-BY-4.0, features Apache-2.0.
 
     ## References
-    Nikita Klyuchnikov, Ilya Trofimov, Ekaterina Artemova, Mikhail Salnikov, Maxim Fedorov and Evgeny Burnaev.
-    NAS-Bench-NLP: Neural Architecture Search Benchmark for Natural Language Processing. arXiv:2006.07116, 2020.
+    See `NASBenchNLP-wikitext2-v0`, and for the final losses:
     Aaron Serianni and Jugal Kalita. Training-free Neural Architecture Search for RNNs and Transformers. ACL 2023.
     """
 

@@ -111,8 +111,7 @@ class NMTHPOGridEnv(LookupEnv):
     216 cells for each pair, of which 118 (zh-en), 176 (ru-en), 150 (ja-en) and 168 (en-ja) were measured. MIT licence.
 
     ## References
-    Xuan Zhang and Kevin Duh. Reproducible and Efficient Benchmarks for Hyperparameter Optimization of Neural
-    Machine Translation Systems. Transactions of the ACL 8:393-408, 2020.
+    See `NMTHPO-swen-v0`.
     """
 
     @staticmethod

@@ -79,6 +79,7 @@ def test_help_and_version_are_printed(capsys: pytest.CaptureFixture[str], cli: A
         (["leaderboard", "check", "a:b", "--runs", "r", "--jobs", "0"], "--jobs must be an int >= 1, got 0"),
         (["tune", "math:sin", "--space", "s.toml", "--budget", "inf"], "budget must be None or a finite number > 0"),
         (["tune", "math:sin", "--space", "s.toml", "--objective", ","], "objective must be"),
+        (["tune", "math:sin", "--space", "s.toml", "--memory", "1"], "--memory must be used with --command"),
     ],
 )
 def test_mistakes_of_users_get_one_line(

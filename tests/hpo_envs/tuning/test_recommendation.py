@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from hpo_envs.tuning import Search, load, tune
-from tests.helpers import WIDE
+from tests.helpers import WIDE, rejects
+from tests.hpo_envs.tuning import helpers
 
 SPACE: dict[str, Any] = {"x": (0.0, 1.0), "kind": ["a", "b"]}
 
@@ -50,6 +51,25 @@ def test_finalists_are_confirmed_within_budget(tmp_path: Path) -> None:
     assert "Best predicted mean: " in load(tmp_path).report().read_text()
     with Search(SPACE, budget=24, goal="min", confirm=3, out=tmp_path) as again:
         assert again.done
+
+
+def test_repeats_of_trainings_have_their_epochs_reserved() -> None:
+    tuned = tune(helpers.epochs, SPACE, epochs=9, budget=90, confirm=1, progress=False)
+    assert sum(e.repeats >= 0 for e in tuned) == 3
+
+
+def test_search_of_one_configuration_has_a_page(tmp_path: Path) -> None:
+    scores = iter(np.arange(9.0))
+    given: dict[str, Any] = {"space": {"kind": ["a"]}, "confirm": 8, "out": tmp_path, "progress": False}
+    rejects("confirm must leave budget for other evaluations", tune, next, budget=24, **given)
+    tuned = tune(lambda config: next(scores), budget=25, **given)
+    assert (len(tuned), "What mattered" in tuned.report().read_text()) == (9, True)
+
+
+def test_best_score_that_most_evaluations_share_is_recommended() -> None:
+    tuned = tune(lambda config: float(config["x"] > 0.3), SPACE, agent="random", budget=12, progress=False)
+    assert 6 < sum(e.reward == 1.0 for e in tuned) < 12
+    assert (tuned.recommended.config["x"] > 0.3, np.isfinite(tuned.recommended.low)) == (True, True)
 
 
 def test_few_or_equal_scores_have_no_interval() -> None:

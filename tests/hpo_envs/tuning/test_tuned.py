@@ -148,7 +148,9 @@ def test_page_and_result_of_running_search(tmp_path: Path, cli: Any) -> None:
     (chart,) = charts_of(page.render(left))["timeline"]
     assert [bar[3] for bar in chart["bars"]] == ["evaluations", "running"]
     assert 0.0 < chart["x"][1] < 100.0
-    assert "source must be a search with at least two scores, got 1 in " in cli(["importance", str(tmp_path)], 2)
+    assert "source must be a search with at least two scores of different configurations, got 1 " in cli(
+        ["importance", str(tmp_path)], 2
+    )
 
 
 def test_failures_and_fronts_are_on_page(tmp_path: Path, cli: Any) -> None:

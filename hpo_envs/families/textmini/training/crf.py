@@ -69,17 +69,15 @@ class Training(record.ResumableTraining):
         repeat: Index of the resample of training sentences.
     """
 
+    size = 0
+    """Number of features with a weight in the last trained model; 0 before the first."""
+
     def __init__(self, task: str, config: Mapping[str, Any], repeat: int) -> None:
         names = ("window", "prefixes", "suffixes", "shape", "bigrams", "lowercase")
         self._unit, self._config = tasks.of(task).unit, config
         self._features = features(task, *(config[name] for name in names))
         self._train = resample(task, repeat, len(self._features.tags["train"]))
-        self.epochs, self._size = 0, 0
-
-    @property
-    def size(self) -> int:
-        """Number of features with a weight in the last trained model; 0 before the first."""
-        return self._size
+        self.epochs = 0
 
     def epoch(self) -> PredictionCounts:
         """Train on the next larger part and evaluate."""
@@ -88,7 +86,7 @@ class Training(record.ResumableTraining):
         model = self._fit(rows)
         seconds = time.process_time() - start + len(rows) * self._features.seconds
         at = int.from_bytes(model[28:32], "little") + 8  # CRFsuite's format: where features begin, and their number
-        self._size = int.from_bytes(model[at : at + 4], "little")
+        self.size = int.from_bytes(model[at : at + 4], "little")
         tagger.open_inmemory(model)
         sentences, tags = self._features.sentences, self._features.tags
 

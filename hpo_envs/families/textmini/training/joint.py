@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 
 from hpo_envs.families.textmini.training import classifiers, features
@@ -29,23 +28,20 @@ class Training(record.ResumableTraining):
         repeat: Index of the resample of training examples and of the random draws.
     """
 
+    size = 0
+    """Size of the last trained model, see `Classifier`; 0 before the first."""
+
     def __init__(self, task: str, config: Mapping[str, Any], repeat: int) -> None:
         self._task, self._config = tasks.of(task), config
         self._key = key_of("joint", task, repeat, dict(config))
         self._counted = features.count(task, config)
         parts = self._task.parts()
         labels = [label for part in parts.values() for _, label in part]
-        self._classes = sorted(set(labels))
-        self._labels = np.array([self._classes.index(label) for label in labels])
+        self._labels = np.unique(labels, return_inverse=True)[1]
         self._train = resample(task, repeat, len(parts["train"]))
         places = np.split(np.arange(len(labels)), np.cumsum([len(part) for part in parts.values()])[:-1])
         self._held = dict(zip(parts, places, strict=True))
-        self.epochs, self._size = 0, 0
-
-    @property
-    def size(self) -> int:
-        """Size of the last trained model, see `Classifier`; 0 before the first."""
-        return self._size
+        self.epochs = 0
 
     def epoch(self) -> PredictionCounts:
         """Train on the next larger part and evaluate.
@@ -62,12 +58,14 @@ class Training(record.ResumableTraining):
             raise Failed("no terms remain")
         train = counted.counts[rows][:, kept]
         labels, classes = np.unique(self._labels[rows], return_inverse=True)
-        predict, self._size = self._majority(classes)
+        most = int(np.bincount(classes).argmax())
+        model: classifiers.Classifier = (lambda z: np.full(z.shape[0], most)), 1
         if len(kept) and len(labels) > 1:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)
                 weights = features.weigh(train, train, config)
-                predict, self._size = classifiers.fit(weights, classes, config, self._key)
+                model = classifiers.fit(weights, classes, config, self._key)
+        predict, self.size = model
         seconds = time.process_time() - start + len(rows) * counted.seconds
 
         def classify(part: str) -> Any:
@@ -78,8 +76,3 @@ class Training(record.ResumableTraining):
 
         self.epochs += 1
         return evaluated(classify, count, seconds, len(self._held["validation"]) * counted.seconds)
-
-    @staticmethod
-    def _majority(classes: npt.NDArray[np.int64]) -> classifiers.Classifier:
-        most = int(np.bincount(classes).argmax())
-        return (lambda z: np.full(z.shape[0], most)), 1
