@@ -229,8 +229,8 @@ def _curves(record: Any, axes: Any) -> None:
     _style(axes, "curves (orange: best)", env.table.level_unit, "")
     rows: dict[int, list[tuple[float, float]]] = {}
     for e in filter(_succeeded, record.entries):
-        row, asked = np.ravel(e["action"]).tolist()
-        at = min(asked, int(e["info"]["reached"]))  # a run may have ended before, or have come further already
+        row, level = np.ravel(e["action"]).tolist()
+        at = min(level, int(e["info"]["reached"]))  # a run may have ended before, or have come further already
         rows.setdefault(row, []).append((float(env.levels[at]), float(e["values"][0])))
     best = int(np.ravel(_best(record)["action"])[0]) if rows else None
     for row, points in rows.items():

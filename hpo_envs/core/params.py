@@ -357,7 +357,7 @@ def check_action(action: Any, limits: int | list[int]) -> list[int]:
 def check_ints(
     actions: Any, shape: tuple[int, ...], limits: int | list[int] | np.uint64 | npt.NDArray[np.uint64]
 ) -> npt.NDArray[np.int64]:
-    """Return a batch of actions as an int64 array of this shape, itself if it is one; ValueError if it is invalid.
+    """Return a batch of actions as int64 of this shape, the same array if it is one; ValueError if it is invalid.
 
     `limits` is one above the largest value, one for all or one per part of an action; a uint64 array is the fastest.
     """
@@ -464,7 +464,8 @@ def check_options(options: Any, names: tuple[str, ...]) -> None:
 def check_int(name: str, value: Any, low: int = 1, high: int = 10**9, *, optional: bool = False) -> int:
     """Return an integer argument as an int; ValueError, which names it, unless it is an int in [low, high].
 
-    Larger numbers are mistakes or need too much memory. With `optional`, the message allows None, too.
+    Larger numbers are mistakes or need too much memory. With `optional`, the message says that None is allowed, which
+    callers check.
     """
     if not is_integer(value) or value < low:
         raise ValueError(f"{name} must be {'None or ' * optional}an int >= {low}, got {shown(value)}")

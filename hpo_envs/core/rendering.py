@@ -70,10 +70,10 @@ class Watch:
         for i, record in enumerate(self.records):
             for part in (info.get("final_info", {}), info) if self._batched else (info,):
                 names = [k for k in part if k[0] != "_" and k != "action_mask"]
-                said = of_one(part, i, names) if self._batched else part
-                if "cost" in said:
-                    record.note(*((action[i], reward[i]) if self._batched else (action, reward)), said)
-                if "table" in said:
+                reported = of_one(part, i, names) if self._batched else part
+                if "cost" in reported:
+                    record.note(*((action[i], reward[i]) if self._batched else (action, reward)), reported)
+                if "table" in reported:
                     self.records[i] = EpisodeRecord(record.env)
         if self.mode == "human":
             sys.stdout.write("\033[2J\033[H" * sys.stdout.isatty() + text(self.records[0]) + "\n")
@@ -135,8 +135,8 @@ class EpisodeRecord:
         self.spent += float(info.get("spent", info["cost"]))
         rewards = np.atleast_1d(np.asarray(reward, dtype=np.float64)).copy()
         # Native values where the metrics have them: a loss is shown as a loss, not as its negative.
-        said = info["metrics"]
-        values = [float(said.get(name, r)) for name, r in zip(self.env.objectives, rewards, strict=True)]
+        metrics = info["metrics"]
+        values = [float(metrics.get(name, r)) for name, r in zip(self.env.objectives, rewards, strict=True)]
         entry = {"action": np.array(action), "rewards": rewards, "values": np.array(values), "spent": self.spent}
         self.entries.append(entry | {"info": dict(info), "moves": self.moves})
         self.moves = []
@@ -166,11 +166,11 @@ def text(record: EpisodeRecord) -> str:
             at = int(rewards.argmax())
             lines.append(f"{objective:>16}  {_blocks(rewards[-WIDTH:])}")
             lines.append(
-                f"{'best':>16}  {entries[at]['values'][j]:.6g} at evaluation {at + 1}: {_said(env, entries[at])}"
+                f"{'best':>16}  {entries[at]['values'][j]:.6g} at evaluation {at + 1}: {_shown(env, entries[at])}"
             )
         last = entries[-1]
         lines.append(
-            f"{'last':>16}  {_said(env, last)}, status {last['info']['status']}, cost {last['info']['cost']:g}"
+            f"{'last':>16}  {_shown(env, last)}, status {last['info']['status']}, cost {last['info']['cost']:g}"
         )
     rows = env.rows if record.pulls else []
     for arm, scores in sorted(record.pulls.items(), key=lambda item: -float(np.mean(item[1]))):
@@ -181,7 +181,7 @@ def text(record: EpisodeRecord) -> str:
     return "\n".join(lines)
 
 
-def _said(env: Any, entry: dict[str, Any]) -> str:
+def _shown(env: Any, entry: dict[str, Any]) -> str:
     config = entry["info"].get("config")
     if config:
         return ", ".join(f"{k}={v:.4g}" if isinstance(v, float) else f"{k}={v}" for k, v in config.items())

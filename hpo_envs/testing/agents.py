@@ -178,20 +178,20 @@ class _Monitor:
 
     def __init__(self, agent: Agent) -> None:
         self.agent = agent
-        self.asked: list[tuple[int, ...]] = []
-        self.told: list[tuple[tuple[int, ...], float]] = []
+        self.suggestions: list[tuple[int, ...]] = []
+        self.outcomes: list[tuple[tuple[int, ...], float]] = []
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.agent, name)
 
     def ask(self) -> Any:
         action = self.agent.ask()
-        self.asked.append(tuple(int(a) for a in action))
+        self.suggestions.append(tuple(int(a) for a in action))
         return action
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
         if info["finished"]:
-            self.told.append((tuple(int(a) for a in action), float(reward)))
+            self.outcomes.append((tuple(int(a) for a in action), float(reward)))
         self.agent.tell(action, reward, info)
 
 
@@ -211,15 +211,15 @@ def _late_results(subject: _Subject) -> None:
         require("workers must be 1 for" in str(error), f"must raise 'workers must be 1 for ...', got {error}")
         return
     require(not subject.waits, "must raise ValueError in tell for steps that only submit (waits=True), got none")
-    (witness,) = made
-    require(len(result) == len(witness.told) > 10, f"must evaluate more than 10 actions once, got {len(result)}")
-    told = dict(witness.told)
-    require({*told} <= {*witness.asked}, "must receive outcomes of its own actions only, got others")
-    first = witness.asked[:12]
+    (monitor,) = made
+    require(len(result) == len(monitor.outcomes) > 10, f"must evaluate more than 10 actions once, got {len(result)}")
+    outcomes = dict(monitor.outcomes)
+    require({*outcomes} <= {*monitor.suggestions}, "must receive outcomes of its own actions only, got others")
+    first = monitor.suggestions[:12]
     require(len(set(first)) == len(first), f"must not suggest a pending action again, got {first}")
     recommended = tuple(int(a) for a in np.atleast_1d(result.recommended))
     require(
-        told.get(recommended) == max(reward for _, reward in witness.told),
+        outcomes.get(recommended) == max(reward for _, reward in monitor.outcomes),
         f"must recommend the best evaluated action, got {recommended}, which was only submitted or is worse",
     )
 

@@ -249,8 +249,8 @@ def _configurations(subject: Subject) -> None:
         require(json.loads(json.dumps(config)) == config, f"config must be plain data, got {config!r}")
         *_, terminated, _, info = env.step(action)
         if info.get("finished", True):
-            said = info.get("config", {})
-            require(same(config, said), f"config must be info['config'], {said!r}, got {config!r}")
+            reported = info.get("config", {})
+            require(same(config, reported), f"config must be info['config'], {reported!r}, got {config!r}")
         if terminated:
             env.reset()
 

@@ -52,9 +52,9 @@ class BanditVectorEnv(HPOVectorEnv):
     def _advance(self, actions: npt.NDArray[np.int64]) -> tuple[Any, npt.NDArray[np.bool_], Info]:
         p, k = self.params, self.num_envs
         at: Any = ALL
-        said: Info = {}
+        noted: Info = {}
         if p.workers > 1:
-            at, actions, said = self._schedule(actions[:, 0])
+            at, actions, noted = self._schedule(actions[:, 0])
         rows = actions if self._view is None else self._view[self._index[at][:, None], actions]
         part, scores = self._evaluate(at, actions, rows)
         found: Info = {"cost": np.full(len(part), float(p.batch)), "metrics": dict(zip(p.names, part.T, strict=True))}
@@ -65,7 +65,7 @@ class BanditVectorEnv(HPOVectorEnv):
         rewards = p.sign * part[:, p.column]
         if at is not ALL:
             found, rewards = scatter(found, at, k), scatter(rewards, at, k)
-        found |= {"status": self._ok.copy(), "status_code": np.zeros(k, np.int64), **said}
+        found |= {"status": self._ok.copy(), "status_code": np.zeros(k, np.int64), **noted}
         return rewards, self._left < p.batch, found
 
     def _schedule(self, arm: npt.NDArray[np.int64]) -> tuple[Any, Any, Info]:

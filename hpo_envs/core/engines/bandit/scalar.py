@@ -66,11 +66,11 @@ class BanditEnv(HPOEnv):
             arm = arms[0]
         if not self._live:
             raise self._not_live()
-        said: Info | None = None
+        noted: Info | None = None
         if self._parallel:
-            done, said = self._schedule(arm)
+            done, noted = self._schedule(arm)
             if done is None:
-                return self._observation.copy(), 0.0, False, False, said
+                return self._observation.copy(), 0.0, False, False, noted
             arm = done
         p, view, pulls = self.params, self._view, self._batch
         if several:
@@ -90,8 +90,8 @@ class BanditEnv(HPOEnv):
         for name, value in zip(p.names, values):  # noqa: B905 (a keyword takes longer than the loop)
             metrics[name] = _FLOAT(value)
         info: Info = {"cost": self._cost, "metrics": metrics, "status": "ok", "status_code": _OK}
-        if said is not None:
-            info |= said
+        if noted is not None:
+            info |= noted
         if view is not None:
             info["row"] = np.array(view)[arms] if several else _INT(view[arm])
         if several:
@@ -108,8 +108,8 @@ class BanditEnv(HPOEnv):
                 (arm,), workers.clock, float(self.params.durations[arm if self._view is None else self._view[arm]])
             )
             if workers.submitted < self.budget and workers.idle:
-                said: Info = {"cost": 0.0, "finished": False, "action": arm, "clock": workers.clock}
-                return None, numeric(said) | {"action_mask": self._every.copy()}
+                noted: Info = {"cost": 0.0, "finished": False, "action": arm, "clock": workers.clock}
+                return None, numeric(noted) | {"action_mask": self._every.copy()}
         (done,) = workers.next()
         return done, numeric({"finished": True, "action": done, "clock": workers.clock})
 

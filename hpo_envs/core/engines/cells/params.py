@@ -67,7 +67,7 @@ class Scorer(abc.ABC):
 
 
 def mutate_actions(actions: Any, rng: np.random.Generator) -> npt.NDArray[np.int64]:
-    """Return a mutation of the cell that (steps, 4) actions build, as such int64 actions; for None, a random cell."""
+    """Return a mutation, as (steps, 4) int64 actions, of the cell that such actions build; for None, a random cell."""
     return actions_of(mutate(None if actions is None else cell_of(actions), rng))
 
 

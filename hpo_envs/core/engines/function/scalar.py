@@ -57,10 +57,9 @@ class FunctionEpisode(Episode):
         p = self._p
         raw = p.stored(action)
         config = p.points.config(raw)
-        said: Info = {}
         if p.kind == "fidelity":
             row, level = (int(v) for v in action)
-            outcome, spent, said = self._train(row, level, config)
+            outcome, spent, noted = self._train(row, level, config)
             features = np.append(p.table.features[row], (level + 1) / len(p.table.levels))
         else:
             outcome, spent = call(p.function, config, p.objectives), 1.0
@@ -73,7 +72,7 @@ class FunctionEpisode(Episode):
         self._best = np.maximum(self._best, reward)
         self._left -= spent
         self._count += 1
-        info = numeric({"cost": outcome.price, "spent": spent, "error": outcome.error, **said, **noted})
+        info = numeric({"cost": outcome.price, "spent": spent, "error": outcome.error, **noted})
         info |= {"metrics": numeric(outcome.metrics), "config": numeric(config)}
         info |= {"status": outcome.status, "status_code": STATUS_CODES[outcome.status]}
         observation = self._observe(features, reward, outcome.price)
@@ -99,18 +98,18 @@ class FunctionEpisode(Episode):
         if reached == 0 and run.outcomes:  # the first score came later than this epoch
             reached = min(run.outcomes)
         if reached == 0:
-            said = Outcome("failed", error="function must yield at least one score, got none")
+            last = Outcome("failed", error="function must yield at least one score, got none")
         else:
-            said = run.outcomes[reached]
+            last = run.outcomes[reached]
         if run.training.ended or run.training.epoch >= len(self._p.table.levels):
             self._finished[row] = True
         price = float(exact.total(outcome.price for _, outcome in new))
         epochs = float(new[-1][0] - run.paid) if new else 0.0
         run.paid += int(epochs)
-        best = run.best if np.isfinite(run.best) else float(reward_of(said, self._p)[0])
-        status = "truncated" if said.status == "ok" and run.training.ended and reached < level + 1 else said.status
+        best = run.best if np.isfinite(run.best) else float(reward_of(last, self._p)[0])
+        status = "truncated" if last.status == "ok" and run.training.ended and reached < level + 1 else last.status
         spent = epochs if self._p.budget_unit == "epochs" else 1.0
-        outcome = Outcome(status, said.metrics, price, price, said.error)
+        outcome = Outcome(status, last.metrics, price, price, last.error)
         return outcome, spent, {"reached": max(reached - 1, 0), "best": best}
 
     def _training(self, row: int, config: dict[str, Any]) -> PausableTraining:
