@@ -119,10 +119,8 @@ class Scales:
         if known is None or np.isnan(known[0]).any():
             return (self.of(table, r).header() for r in rows)
         final, peaks = (a[:, 0][rows] for a in known)
-        columns = {"best": np.nanmax(peaks, axis=1), "reference": np.median(final, axis=1)}
-        names = [name for name in columns if first[name]]
-        values = zip(*(columns[name].tolist() for name in names), strict=True)
-        return ({**first, **{name: [x] for name, x in zip(names, v, strict=True)}} for v in values)
+        ends = zip(np.nanmax(peaks, axis=1).tolist(), np.median(final, axis=1).tolist(), strict=True)
+        return ({**first, "best": [best], "reference": [median]} for best, median in ends)
 
     def _named(self, source: str, best: npt.ArrayLike, reference: npt.ArrayLike, **facts: Any) -> Scale:
         best, reference = np.array(best, float), np.array(reference, float)

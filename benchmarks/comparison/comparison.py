@@ -16,7 +16,8 @@ from hpo_envs.benchmarks.comparison import summary
 from hpo_envs.benchmarks.comparison.scored import Scores, agent_of
 from hpo_envs.benchmarks.report import sentences, terminal
 from hpo_envs.benchmarks.runs import Run
-from hpo_envs.benchmarks.study import flat, manifest, parquet, study
+from hpo_envs.benchmarks.study import flat, manifest, parquet
+from hpo_envs.benchmarks.study import study as studies
 from hpo_envs.benchmarks.study.block import Block, blocks_of, digest_of
 from hpo_envs.benchmarks.study.scheduler import StudyState, conduct
 from hpo_envs.benchmarks.study.store import Store
@@ -54,11 +55,13 @@ class Comparison:
     """
 
     def __init__(
-        self, study: study.Study | Mapping[str, Any] | Path | str | None, folder: Path | str | None = None
+        self, study: studies.Study | Mapping[str, Any] | Path | str | None, folder: Path | str | None = None
     ) -> None:
         given = str(study) if isinstance(study, Path) else study
         self._call = f"Comparison({given!r}, {None if folder is None else str(folder)!r}).run()"
-        self.study = _study_of(study)
+        if isinstance(study, (str, Path)):
+            study = studies.from_file(Path(study))
+        self.study = studies.from_data(study) if isinstance(study, Mapping) else study
         self.folder = None if folder is None else Path(folder)
         self.outcome: StudyState | None = None
         self.missing = self.checked = ""
@@ -350,9 +353,3 @@ def _flat(cell: Mapping[str, Any]) -> dict[str, Any]:
     ends = ("", "_low", "_high")
     means = {f"{k}{end}": v for k in ("anytime", "final") for end, v in zip(ends, cell[k], strict=True)}
     return {k: cell[k] for k in ("environment", "agent", "n")} | means | {k: cell[k] for k in ("solved", "spent")}
-
-
-def _study_of(given: study.Study | Mapping[str, Any] | Path | str | None) -> study.Study | None:
-    if isinstance(given, (str, Path)):
-        return study.from_file(Path(given))
-    return study.from_data(given) if isinstance(given, Mapping) else given

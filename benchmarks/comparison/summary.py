@@ -39,12 +39,8 @@ def parts(collected: Scores) -> tuple[dict[str, dict[str, ScoredRuns]], dict[str
         from hpo_envs.benchmarks.comparison import selections
 
         chosen = selections.of_scored(first, scored)
-    found = {
-        "tracks": _ranked(collected, first, scored),
-        "cells": [_record(env, a, c) for env, by in scored.items() for a, c in by.items()],
-        "selections": chosen,
-    }
-    return scored, first, found
+    cells = [_record(env, a, c) for env, by in scored.items() for a, c in by.items()]
+    return scored, first, {"tracks": _ranked(collected, first, scored), "cells": cells, "selections": chosen}
 
 
 def whole(

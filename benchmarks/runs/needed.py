@@ -122,15 +122,9 @@ def _statements(body: Iterable[ast.AST], blocks: tuple[_Statement, ...] = (), pa
         inner = {id(child) for children in parts.values() for child in children}
         own = [child for child in ast.iter_child_nodes(node) if id(child) not in inner] if parts else [node]
         name = {node.name} if parts and isinstance(node, ast.ExceptHandler) and node.name else set()
-        head = _Statement(
-            "\n".join([part, kind, *map(ast.dump, own)]),
-            frozenset(name.union(*(_binds(n) | _declared(n) for n in own))),
-            frozenset().union(*map(_changes, own)),
-            frozenset().union(*map(_calls, own)),
-            frozenset().union(*map(_uses, own)),
-            blocks,
-            kind,
-        )
+        binds = frozenset(name.union(*(_binds(n) | _declared(n) for n in own)))
+        changes, calls, uses = (frozenset[str]().union(*map(f, own)) for f in (_changes, _calls, _uses))
+        head = _Statement("\n".join([part, kind, *map(ast.dump, own)]), binds, changes, calls, uses, blocks, kind)
         yield head
         for field, children in parts.items():
             yield from _statements(children, (*blocks, head), field)

@@ -146,12 +146,8 @@ def _curves(params: Any) -> dict[str, Floats]:
     ends = np.where(kept, params.ends.reshape(kept.shape), 0).max(axis=1)
     over = np.arange(levels) > ends[:, None]
     costs = params.costs.reshape(*kept.shape, levels).mean(axis=1, where=kept[..., None])
-    return {
-        "rewards": curves[:, -1],
-        "costs": costs[:, -1],
-        "curves": np.where(over[..., None], np.nan, curves),
-        "curve_costs": np.where(over, np.nan, costs),
-    }
+    each = {"curves": np.where(over[..., None], np.nan, curves), "curve_costs": np.where(over, np.nan, costs)}
+    return {"rewards": curves[:, -1], "costs": costs[:, -1], **each}
 
 
 def columns(table: Table, target: Table) -> tuple[Floats, tuple[str, ...]]:

@@ -448,22 +448,17 @@ def _is_header(header: Mapping[str, Any]) -> bool:
     if points.space:
         space_of(points.space)
         points.row(points.config(points.raw(np.full((1, len(points.space)), 0.5))[0]))
-    return (
-        all(isinstance(header[key], kind) for key, kind in kinds.items())
-        and all(isinstance(header.get(key, kind()), kind) for key, kind in more.items())
-        and len(set(names)) == len(names) == len(header["goals"]) > 0
-        and all(isinstance(name, str) for name in names)
-        and set(header["goals"]) <= {"max", "min"}
-        and {h.kind for h in points.space} <= {"int", "float", "categorical"}
-        and (header["epochs"] is None or (type(header["epochs"]) is int and header["epochs"] > 0))
-        and type(header["seed"]) is int
-        and _is_number(header["budget"], 0.0)
-        and header["candidates"] > 1
-        and program.keys() <= {"command", "file", "pattern", "memory"}
-        and all(isinstance(text, str) for text in (program["command"], program.get("file") or ""))
-        and (not limits or checked(limits) == limits)
-        and _is_code(header["run"])
-    )
+    required = all(isinstance(header[key], kind) for key, kind in kinds.items())
+    if not (required and all(isinstance(header.get(key, kind()), kind) for key, kind in more.items())):
+        return False
+    goals, epochs, texts = header["goals"], header["epochs"], (program["command"], program.get("file") or "")
+    scores = all(isinstance(name, str) for name in names) and len({*names}) == len(names) == len(goals) > 0
+    counts = type(header["seed"]) is int and (epochs is None or (type(epochs) is int and epochs > 0))
+    amounts = _is_number(header["budget"], 0.0) and header["candidates"] > 1
+    runs = program.keys() <= {"command", "file", "pattern", "memory"} and all(isinstance(text, str) for text in texts)
+    domains = {h.kind for h in points.space} <= {"int", "float", "categorical"} and {*goals} <= {"max", "min"}
+    limited = not limits or checked(limits) == limits
+    return scores and counts and amounts and runs and domains and limited and _is_code(header["run"])
 
 
 def _readable(value: Any) -> Any:

@@ -1,8 +1,8 @@
 """Scales of regret: by hand, independent of the folder, and without any table when runs are scored."""
 
+import dataclasses
 import json
 from typing import Any
-from unittest import mock
 
 import gymnasium as gym
 import numpy as np
@@ -68,18 +68,14 @@ def test_repeats_are_averaged_and_their_noise_is_recorded() -> None:
 
 def test_the_scale_is_the_one_that_the_user_gives_and_else_scores_are_raw() -> None:
     env: Any = gym.make("CharHPO-v0", disable_env_checker=True).unwrapped
-    with mock.patch.object(type(env.params), "known", (np.array([99.0]), np.array([50.0]))):
-        scale = Scales("CharHPO-v0", env.params, {}).of(0)
+    params = dataclasses.replace(env.params, known=(np.array([99.0]), np.array([50.0])))
+    scale = Scales("CharHPO-v0", params, {}).of(0)
     assert (scale.source, scale.best.tolist(), scale.reference.tolist()) == ("given", [99.0], [50.0])
     unknown = Scales("Mine-v0", env.params, {}).of(0)
     assert (unknown.source, unknown.best.tolist()) == ("none", [])
     two: Any = gym.make("CharHPO-v0", disable_env_checker=True, objective=("accuracy", "runtime")).unwrapped
-    bounds = Scales("CharHPO-v0", two.params, {}).of(0)
-    assert (bounds.source, bounds.best.tolist(), bounds.reference.tolist()) == (
-        "bounds",
-        two.params.high.tolist(),
-        two.params.low.tolist(),
-    )
+    bounds, ends = Scales("CharHPO-v0", two.params, {}).of(0), (two.params.high.tolist(), two.params.low.tolist())
+    assert (bounds.source, (bounds.best.tolist(), bounds.reference.tolist())) == ("bounds", ends)
 
 
 def test_headers_keep_scales_to_the_bit() -> None:

@@ -165,11 +165,8 @@ def test_regret_has_logarithmic_axis_where_curves_crowd() -> None:
 
 def test_picture_of_ranges_choices_and_logarithms(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
-    axes = (
-        fi.Dimension("a", (0.0, 1.0), labels=("no", "yes")),
-        fi.Dimension("b", (), -7.0, 0.0, log=True),
-        fi.Dimension("c"),
-    )
+    choice, log = fi.Dimension("a", (0.0, 1.0), labels=("no", "yes")), fi.Dimension("b", (), -7.0, 0.0, log=True)
+    axes = (choice, log, fi.Dimension("c"))
     x = np.column_stack([rng.integers(2, size=50), rng.uniform(-7, 0, 50), rng.uniform(size=50)])
     found = fi.importance(x, x[:, 0] - x[:, 1], axes, trees=3)
     files = draw_importance(found, "loss", axes, -1.0, tmp_path / "i")
@@ -183,14 +180,10 @@ def test_rows_by_agent_and_budget() -> None:
         values = {"wrong": wrong, "sure": sure, "evaluations": evaluations, "n": 20}
         return {"agent": agent, "budget": budget, **values}
 
-    rows = terminal.of_selections(
-        [
-            record("slow", 204.0, [0.05, 0.001, 0.25], 0.0, 204),
-            record("quick", 204.0, [0.05, 0.001, 0.25], 0.85, 120.4),
-            record("quick", 102.0, [0.5, 0.27, 0.73], 0.1, 99),
-        ]
-    )
-    assert rows == [
+    records = [record("slow", 204.0, [0.05, 0.001, 0.25], 0.0, 204)]
+    records += [record("quick", 204.0, [0.05, 0.001, 0.25], 0.85, 120.4)]
+    records += [record("quick", 102.0, [0.5, 0.27, 0.73], 0.1, 99)]
+    assert terminal.of_selections(records) == [
         ["agent", "wrong with 102", "wrong with 204", "until sure"],
         ["quick", "50 % [27, 73]", "5 % [0.1, 25]", "120 (85%)"],
         ["slow", "-", "5 % [0.1, 25]", "-"],

@@ -13,6 +13,7 @@ import pytest
 
 from hpo_envs.agents import Source
 from hpo_envs.agents.random import RandomSearch
+from hpo_envs.benchmarks import Comparison
 from hpo_envs.benchmarks.comparison import scored
 from hpo_envs.benchmarks.runs import problem_of, run, transfer
 from hpo_envs.benchmarks.study import store
@@ -175,6 +176,6 @@ def test_runs_with_sources_are_apart_and_resumed_only_on_same(tmp_path: Path) ->
     other = copy.deepcopy(runs[0])
     other.header["transfer"]["sources"][0]["sha256"] = hashlib.sha256(b"").hexdigest()
     rejects("agree on what was run: .* with transfer sources", store.Store(tmp_path).check, [other.header])
-    rejects("runs must share their sources", scored.Scores.of, [runs[1], other])
+    rejects("runs must share their sources", Comparison.of, [runs[1], other])
     other.header["transfer"]["sources"][0]["languages"] = ["zh"]
-    rejects("sources must share no language with .*, got chi", scored.Scores.of, [other])
+    rejects("sources must share no language with .*, got chi", Comparison.of, [other])

@@ -230,13 +230,8 @@ def command(folder: Path, *more: str) -> list[str]:
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 def test_ctrl_c_leaves_what_is_finished(tmp_path: Path) -> None:
-    process = subprocess.Popen(
-        command(tmp_path, "--jobs", "2"),
-        stderr=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
+    pipes: Any = {"stderr": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    process = subprocess.Popen(command(tmp_path, "--jobs", "2"), start_new_session=True, **pipes)
     deadline = time.monotonic() + 300
     while not files_of(tmp_path) and time.monotonic() < deadline:
         time.sleep(0.05)
@@ -260,13 +255,8 @@ def test_budget_of_more_evaluations_than_table_has_is_capped(tmp_path: Path) -> 
 
 
 def test_agents_may_have_interpreter_of_their_own() -> None:
-    made = from_data(
-        {
-            "environments": "NMTHPO-zhen-v0",
-            "agents": ["random", {"name": "dehb", "isolate": "/its/python"}],
-            "isolate": True,
-        }
-    )
+    asked = ["random", {"name": "dehb", "isolate": "/its/python"}]
+    made = from_data({"environments": "NMTHPO-zhen-v0", "agents": asked, "isolate": True})
     assert [a.isolated for a in made.agents] == [True, "/its/python"]
     assert made.agents[1].describe({})["isolated"] is True
     with pytest.raises(ValueError, match="isolate must be true, false or an interpreter, got 3"):
