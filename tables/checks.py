@@ -145,6 +145,14 @@ def regular(path: Path, most: float = BYTES) -> Path:
     return path
 
 
+def utf8(source: str, content: bytes, encoding: str = "utf-8-sig") -> str:
+    """Return the text of a file's content, without a byte-order mark; ValueError if it is not UTF-8."""
+    try:
+        return content.decode(encoding)
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{source} must be UTF-8 text, got byte {error.object[error.start]:#x}") from None
+
+
 def parsed(path: Path, loads: Callable[[str], Any], what: str, read: Callable[[Path], bytes] = Path.read_bytes) -> Any:
     """Return the parsed content of a text file; `loads` is a parser such as `json.loads`, `what` the required kind.
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from hpo_envs.tables import Floats
 from hpo_envs.tables.checks import one_of
+from hpo_envs.tables.table import is_number
 
 Tokens = Sequence[str]
 
@@ -74,7 +75,7 @@ def collect_variants(
     variants = [one_of("variant", v, VARIANTS) for v in variants]
     if len(hypotheses) != len(references):
         raise ValueError(f"references must be as many as hypotheses, {len(hypotheses)}, got {len(references)}")
-    if isinstance(max_n, str) or max_n % 1 or max_n < 0:
+    if not is_number(max_n) or max_n % 1 or max_n < 0:
         raise ValueError(f"max_n must be an int >= 0, got {max_n!r}")
     count, widths = len(hypotheses), int(max_n) + 1
     lengths = np.empty((3, count))

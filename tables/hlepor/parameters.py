@@ -4,6 +4,7 @@ import math
 from dataclasses import astuple, dataclass
 
 from hpo_envs.tables.checks import one_of
+from hpo_envs.tables.table import is_number
 
 NAMES = ("alpha", "beta", "n", "weight_elp", "weight_pos", "weight_pr")
 """Names of the parameters, in the order of a parameter vector."""
@@ -38,7 +39,7 @@ class Parameters:
     def __post_init__(self) -> None:
         for name in NAMES:
             value = getattr(self, name)
-            if not (math.isfinite(value) and value >= 0):
+            if not (is_number(value) and math.isfinite(value) and value >= 0):
                 raise ValueError(f"{name} must be a finite number >= 0, got {value!r}")
         if self.n != int(self.n) or self.n > MOST_WORDS:
             raise ValueError(f"n must be an int from 0 to {MOST_WORDS}, got {self.n!r}")

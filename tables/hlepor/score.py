@@ -126,9 +126,9 @@ class Basis:
     def _check(self, given: Floats, rows: Floats) -> None:
         if given.ndim not in (1, 2) or rows.shape[1] != len(NAMES):
             raise ValueError(f"vectors must be (6,) or (settings, 6), {', '.join(NAMES)}, got shape {given.shape}")
-        # A NaN fails the first comparison.
-        if not ((rows >= 0) & (rows < np.inf)).all():
-            raise ValueError("vectors must be finite and >= 0, got " + str(rows.min(initial=0.0)))
+        good = (rows >= 0) & (rows < np.inf)  # a NaN fails the first comparison
+        if not good.all():
+            raise ValueError(f"vectors must be finite and >= 0, got {rows[~good][0]}")
         n = rows[:, 2]
         if ((n != np.floor(n)) | (n > self.max_n)).any():
             raise ValueError(f"n must be an int in [0, {self.max_n}] (max_n of the statistics), got {n.tolist()}")
@@ -175,4 +175,4 @@ def score(
 
 
 def _parameters(setting: Preset) -> Parameters:
-    return preset(setting) if isinstance(setting, str) else setting
+    return setting if isinstance(setting, Parameters) else preset(setting)

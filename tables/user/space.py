@@ -3,7 +3,7 @@
 import dataclasses
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -110,8 +110,10 @@ def _entry(name: str, value: Any) -> Hyperparameter:
     for key in value:
         one_of(f"key of {name}", key, KEYS)
     if "choices" in value or "values" in value:
-        ordered = "values" in value
-        h = _listed(name, list(value["values" if ordered else "choices"]), ordered)
+        key = "values" if "values" in value else "choices"
+        if isinstance(value[key], (str, Mapping, set)) or not isinstance(value[key], Iterable):
+            raise ValueError(f"{key} of {name} must be a list, got {shown(value[key])}")
+        h = _listed(name, list(value[key]), key == "values")
         h = dataclasses.replace(h, log=bool(value.get("log", h.log)) and h.kind != "categorical")
     else:
         h = _range(name, value)
@@ -134,6 +136,8 @@ def _range(name: str, given: Mapping[str, Any]) -> Hyperparameter:
     kind: Any = given.get("kind") or ("int" if whole else "float")
     if kind not in ("int", "float"):
         raise ValueError(f"kind of {name} must be int or float, got {kind!r}")
+    if kind == "int" and (low % 1 or high % 1):
+        raise ValueError(f"ends of {name} must be whole for ints, got {low} and {high}")
     values: tuple[Any, ...] = ()
     if step is not None and (kind == "float" or step != 1):
         if not (is_number(step) and step > 0) or log:

@@ -163,7 +163,7 @@ def from_tsv(path: str | Path, name: str | None = None, *, score_range: tuple[fl
             else the column's own smallest and largest value.
 
     Raises:
-        ValueError: A column or field is missing, or a score is not finite or is outside
+        ValueError: The file is not UTF-8, a column or field is missing, or a score is not finite or is outside
             `score_range`; the message names the line.
     """
     where = Path(path)

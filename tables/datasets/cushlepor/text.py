@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from hpo_envs.tables import exact
+from hpo_envs.tables.checks import utf8
+from hpo_envs.tables.table import numbers
 
 _REFERENCE = re.compile(r"(?:ref|human)[-_. ]?([A-Z]?)(?:\.\d+)?", re.IGNORECASE)
 _SPAN = re.compile(r"</?v>")
@@ -128,7 +130,7 @@ def _rows(
     In an upstream file (`of_segments`), `seg_id` must be a number, fields at the end of a line may be missing if they
     are not needed, and it may be `quoted`.
     """
-    text = content.decode("utf-8-sig")
+    text = utf8(file, content)
     lines = [line.rstrip("\r") for line in text.split("\n")]
     unquote = of_segments and quoted(text)
     table = csv.reader(lines, delimiter="\t", strict=True) if unquote else (line.split("\t") for line in lines)
@@ -191,7 +193,7 @@ def span_scores(content: bytes, file: str) -> dict[tuple[str, int], float | None
 
 def _scores(content: bytes, file: str) -> dict[tuple[str, int], float | None]:
     """Averaged score by (system, segment), None if not rated; separators are tabs and spaces, mixed."""
-    lines = content.decode("utf-8-sig").splitlines()
+    lines = utf8(file, content).splitlines()
     columns = ["system", "mqm_avg_score", "seg_id"]
     if not lines or sorted(lines[0].split()) != sorted(columns):
         raise ValueError(f"{file}, line 1: must name the columns {', '.join(columns)}, got {lines[:1]}")
@@ -220,14 +222,12 @@ def parse_tsv(content: bytes, file: str, score_range: tuple[float, float] | None
         if not math.isfinite(value):
             raise ValueError(f"{file}, line {number}: score must be a finite number, got {row['score']!r}")
     if score_range is None:
-        inside = all(0.0 <= v <= 1.0 for v in values)
-        low, high = (0.0, 1.0) if inside else (min(values), max(values))
-    else:
-        low, high = score_range
+        score_range = (0.0, 1.0) if all(0.0 <= v <= 1.0 for v in values) else (min(values), max(values))
+    low, high = ends.tolist() if (ends := numbers(score_range)).shape == (2,) else (math.nan, math.nan)
     if not low < high or min(values) < low or max(values) > high:
         raise ValueError(
             f"score_range must be (worst, best) around all scores of {file}, {min(values)} to {max(values)}, got "
-            f"{(low, high)}"
+            f"{score_range}"
         )
     segments = [
         Segment(

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from hpo_envs.tables.checks import utf8
 from hpo_envs.tables.user.frame import Decision
 
 TABLES = 50
@@ -192,9 +193,8 @@ def parse(source: str, content: bytes) -> Any:
     Raises:
         ValueError: The content is not JSON in UTF-8; the line is named.
     """
-    at, documents = "", []
+    at, documents, text = "", [], utf8(source, content)
     try:
-        text = content.decode("utf-8-sig")
         lines = [(i, line) for i, line in enumerate(text.splitlines(), 1) if line.strip()]
         try:
             return json.loads(text, parse_constant=str) if lines else []
@@ -206,8 +206,6 @@ def parse(source: str, content: bytes) -> Any:
             at = f": line {number}:"
             documents.append(json.loads(line, parse_constant=str))
         return documents
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{source} must be UTF-8 text, got byte {error.object[error.start]:#x}") from None
     except RecursionError:
         raise ValueError(f"{source} must be JSON without deep nesting, got too many levels") from None
     except ValueError as error:  # also of an int of thousands of digits

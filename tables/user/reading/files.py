@@ -18,6 +18,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from hpo_envs.tables.checks import utf8
 from hpo_envs.tables.files import unpacked
 from hpo_envs.tables.user.cells import UNNAMED
 from hpo_envs.tables.user.cells import number as number_of
@@ -167,10 +168,7 @@ def of_csv(source: str, content: bytes, digest: str = "") -> Frame:
             CSV, or has more or fewer cells than the header.
     """
     encoding = "utf-16" if content[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "utf-8-sig"
-    try:
-        content.decode(encoding)
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{source} must be UTF-8 text, got byte {error.object[error.start]:#x}") from None
+    utf8(source, content, encoding)
     text = functools.partial(_text, content, encoding)
     comment = re.compile(r"\s*$|#|sep=", re.I)
     skipped, first = next(((i, line) for i, line in enumerate(text(0)) if not comment.match(line)), (0, ""))

@@ -151,7 +151,11 @@ def test_edges(variant):
         (lambda: hlepor.Basis(hlepor.collect([["a"]], [["a"]])).scores([1, 1, 9, 1, 1, 1]), r"n must be .* \[0, 8\]"),
         (lambda: hlepor.Basis(hlepor.collect([["a"]], [["a"]])).scores([1, 1, 1]), r"got shape \(3,\)"),
         (lambda: hlepor.Basis(hlepor.collect([["a"]], [["a"]])).scores([1, -1, 2, 1, 1, 1]), "finite and >= 0"),
+        (lambda: hlepor.Basis(hlepor.collect([["a"]], [["a"]])).scores([1, math.inf, 2, 1, 1, 1]), ">= 0, got inf"),
         (lambda: hlepor.score("a", "a", "defalt"), "did you mean 'default'"),
+        (lambda: hlepor.score("a", "a", 3), "preset must be one of .*, got 3"),
+        (lambda: hlepor.Parameters(beta="b"), "beta must be a finite number >= 0, got 'b'"),
+        (lambda: hlepor.collect([], [], max_n=None), "max_n must be an int >= 0, got None"),
     ],
 )
 def test_errors(call, message):

@@ -103,6 +103,7 @@ def test_users_tsv(tmp_path):
     assert (t.values[:, 0, 0, 1].tolist(), t.configs[:, 3].tolist()) == ([4, 1, 0], [0, 0, 1])
     assert cushlepor.from_tsv(path, score_range=(0, 100)).values[:, 0, 0, 0] == pytest.approx([0.7, 0.1, 0.4])
     rejects(r"score_range must be .* 10.0 to 70.0, got \(20, 100\)", cushlepor.from_tsv, path, score_range=(20, 100))
+    rejects("score_range must be .* 10.0 to 70.0, got 5", cushlepor.from_tsv, path, score_range=5)
     for bad, message in [
         ("score\thypothesis\n1\ta\n", "must name the columns hypothesis, reference, score"),
         ("score\thypothesis\treference\nx\ta\tb\n", "line 2: score must be a finite number, got 'x'"),
@@ -112,6 +113,8 @@ def test_users_tsv(tmp_path):
     ]:
         path.write_text(bad, encoding="utf-8")
         rejects(message, cushlepor.from_tsv, path)
+    path.write_bytes(b"score\xff")
+    rejects("my.tsv must be UTF-8 text, got byte 0xff", cushlepor.from_tsv, path)
 
 
 def test_hold_out_takes_whole_documents():
