@@ -176,14 +176,8 @@ TIE = 1e-9
 AFFORDABLE = 20_000
 """Largest number of candidates that are all scored."""
 
-INCUMBENTS = 5
-"""Number of the best candidates whose neighbours are scored."""
-
-NEIGHBOURS = 100
-"""Number of neighbours scored for each of the best candidates."""
-
-RANDOM = 1500
-"""Largest number of random candidates that are scored."""
+INCUMBENTS, NEIGHBOURS, RANDOM = 5, 100, 1500
+"""Numbers of candidates in a pool: of the best ones, of neighbours of each, and at most of random ones."""
 
 
 class CandidatePool:
@@ -203,13 +197,9 @@ class CandidatePool:
     def draw(
         self, rows: Sequence[int], scores: Floats, free: npt.NDArray[np.bool_], rng: np.random.Generator
     ) -> Indices:
-        """Return the candidates to score, in ascending order; at least one of them is free.
+        """Return the candidates to score, ascending, given (t,) observed rows with scores and the (n,) mask `free`.
 
-        Args:
-            rows: (t,) candidates observed.
-            scores: (t,) scores of `rows`; higher is better.
-            free: (n,) mask of candidates to suggest.
-            rng: Draws the random candidates among the free ones.
+        Higher scores are better. The random candidates are free ones, so that at least one to score is free.
         """
         best = dict.fromkeys(rows[i] for i in np.argsort(-scores, kind="stable")[: 2 * INCUMBENTS])
         self._near = {k: self._near[k] if k in self._near else self._nearest(k) for k in [*best][:INCUMBENTS]}

@@ -57,16 +57,11 @@ class RandomSearch(Agent):
 
     def ask(self) -> Any:
         """Return the next candidate in random order, a uniform sample, or the next action of a grammar's candidate."""
-        if self.problem.mutate is not None:
-            return self._from_grammar()
-        if isinstance(self._incumbent, Candidates):
-            return self._incumbent.submit(self._incumbent.draw(self.rng))
-        return self._space.sample()
-
-    def _from_grammar(self) -> Any:
-        """Return the next action of the current candidate from the grammar; draw a new one after the last action."""
+        if self.problem.mutate is None:
+            if isinstance(self._incumbent, Candidates):
+                return self._incumbent.submit(self._incumbent.draw(self.rng))
+            return self._space.sample()
         if not self._building[1]:
-            assert self.problem.mutate is not None
             candidate = self.problem.mutate(None, self.rng)
             steps = np.ndim(candidate) > len(self.problem.action_space.shape or ())
             self._building = candidate, list(candidate) if steps else [candidate]

@@ -28,13 +28,7 @@ _SQRT_2PI = float(np.sqrt(2.0 * np.pi))
 def expected_improvement(mean: Floats, deviation: Floats | float, best: Floats | float) -> Floats:
     """Return E[max(f - best, 0)] of normal predictions (Zhang and Duh 2020, equation 3, for maximisation).
 
-    Args:
-        mean: Mean predictions, of any shape; the other arguments are broadcast with it.
-        deviation: Standard deviations, >= 0; where they are 0, the result is the improvement of the mean.
-        best: Best observed value.
-
-    Returns:
-        float64 >= 0, of the broadcast shape.
+    Arguments of any shapes are broadcast. Where `deviation`, >= 0, is 0, the result is the improvement of the mean.
     """
     from scipy.special import ndtr
 
@@ -60,7 +54,7 @@ def log_expected_improvement(gap: Floats, scale: Floats) -> Floats:
 
 
 def expected_hypervolume_improvement(mean: Floats, deviation: Floats, points: Floats, reference: Floats) -> Floats:
-    """Return the exact expected hypervolume improvement of two independent normal predictions (Emmerich et al. 2011).
+    """Return the (n,) exact expected hypervolume improvements of two independent predictions (Emmerich et al. 2011).
 
     The gain in dominated area consists of vertical strips between neighbouring points of the front, each bounded above
     by the point on its left. With psi(a) = E[max(a - f, 0)], an expected improvement, the result is the sum over strips
@@ -71,9 +65,6 @@ def expected_hypervolume_improvement(mean: Floats, deviation: Floats, points: Fl
         deviation: (2, n) standard deviations, >= 0.
         points: (t, 2) observations; those not better than the reference point do not count.
         reference: (2,) reference point.
-
-    Returns:
-        (n,) float64 >= 0.
     """
     inside = front(points[(points < reference).all(axis=1)])
     edges = np.append(inside[:, 0], reference[0])

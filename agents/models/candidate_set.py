@@ -47,11 +47,8 @@ which stays the same until the next reset, and `history` are separate arrays."""
 JOINED = ("candidates", "hyperparameters")
 """Arrays of an observation that have a row for each candidate; see `joined`."""
 
-APART = ("hyperparameters", "history")
-"""Groups that are separate arrays."""
-
-DEFAULT = ("hyperparameters", "observed", "posterior")
-"""Default groups, which need no source tasks."""
+APART, DEFAULT = ("hyperparameters", "history"), ("hyperparameters", "observed", "posterior")
+"""Groups that are separate arrays, and default groups, which need no source tasks."""
 
 CONTEXT = 6
 """Number of values that describe an episode: budget left, evaluations / 20, incumbent, evaluations since it improved /

@@ -22,17 +22,11 @@ _NEW_POINT, _WANTS_BOTH, _STOPPED, _AT_ITERATIONS = 1, 3, 5, 504
 
 
 def minimise_each(both: Both, starts: Floats, low: Floats, high: Floats, steps: int) -> Floats:
-    """Return the (k, p) minimisers of k functions within bounds, bit for bit those of `scipy.optimize.minimize`.
+    """Return the (k, p) minimisers of k functions within (p,) bounds, from (k, p) starts, in at most `steps` steps.
 
-    SciPy solves one problem at a time, with an overhead per call above the cost of small functions. Its underlying
-    routine returns each point at which it needs a value, so the points of all problems can be evaluated together.
-
-    Args:
-        both: Function that returns values and gradients.
-        starts: (k, p) starting points.
-        low: (p,) lower bounds.
-        high: (p,) upper bounds.
-        steps: Largest number of iterations.
+    They are bit for bit those of `scipy.optimize.minimize`, which solves one problem at a time, with an overhead per
+    call above the cost of small functions. Its underlying routine returns each point at which it needs a value, so that
+    the points of all problems can be evaluated together.
     """
     routine = _routine()
     if routine is None:

@@ -55,11 +55,9 @@ class ASHA(OnCandidates):
         super().__init__(problem, seed)
         rows = self.candidates = checkpointed(problem, eta, score)
         self.eta, self.score = float(eta), score
-        span = rows.maximum / (1.0 if minimum is None else positive("minimum", minimum))
-        s = halvings(span, self.eta)
+        s = halvings(rows.maximum / (1.0 if minimum is None else positive("minimum", minimum)), self.eta)
         resources = [rows.maximum / self.eta ** (s - k) for k in range(s + 1)]
-        # Rungs that fall on one checkpoint are one rung.
-        self.rungs = sorted({rows.level_of(r) for r in resources})
+        self.rungs = sorted({rows.level_of(r) for r in resources})  # one rung for each checkpoint
         self._results: list[dict[int, float]] = [{} for _ in self.rungs]
         self._promoted: list[set[int]] = [set() for _ in self.rungs]
         self._pending: dict[tuple[int, int], int] = {}

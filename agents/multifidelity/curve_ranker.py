@@ -17,11 +17,8 @@ from hpo_envs.agents.problem import Problem
 
 WEIGHTS = Path(__file__).with_name("curve_ranker.json")
 
-POINTS = 6
-"""Number of last values of a curve that the network reads."""
-
-STEPS = 3
-"""Number of observations of a run on the way from one rung to the next, at equal ratios of resource."""
+POINTS, STEPS = 6, 3
+"""Numbers of last values of a curve that the network reads, and of observations from one rung to the next."""
 
 KERNELS = (2, 3, 4, 5)
 """Widths of the convolutions, as in LCRankNet (Wistuba and Pedapati 2020) and LCRankNet-v2 (Zhang and Duh 2024)."""

@@ -18,11 +18,8 @@ from hpo_envs.agents.problem import Problem
 LARGEST = 1000
 """Largest number of rows in the model; if there are more, the agent uses a random subset of them."""
 
-NEIGHBOURS = 0.5
-"""Length-scale, in units of the median distance of two candidates."""
-
-MEASURED = 300
-"""Approximate number of candidates whose distances determine the median."""
+NEIGHBOURS, MEASURED = 0.5, 300
+"""Length-scale, in units of the median distance of candidates, and about how many of them determine the median."""
 
 INITIAL = 3
 """Number of random rows before the first model, unless curves of sources determine the scale of rewards."""

@@ -16,11 +16,8 @@ from hpo_envs.agents.models.source import Source
 from hpo_envs.agents.problem import Problem
 from hpo_envs.tables.checks import one_of
 
-SPREAD_NOISE = 1e-2
-"""Observation variance that `spread` assumes, relative to the prior variance."""
-
-SPREAD_OVER = 2000
-"""Largest number of candidates that `spread` compares; if there are more, it compares a random subset."""
+SPREAD_NOISE, SPREAD_OVER = 1e-2, 2000
+"""Observation variance that `spread` assumes, relative to the prior's, and largest number of candidates it compares."""
 
 
 class CandidateAgent(OnCandidates):

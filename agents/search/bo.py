@@ -18,11 +18,9 @@ from hpo_envs.agents.problem import Problem
 from hpo_envs.agents.search.posterior_search import PosteriorSearch
 from hpo_envs.tables.checks import one_of
 
-DRAWN = 500
-"""Largest number of free candidates in a posterior draw if there are more than `kernels.LARGEST_SHARED` candidates."""
-
-LEARNED = 300
-"""Largest number of observations from which a kernel is estimated if there are more than `AFFORDABLE` candidates."""
+DRAWN, LEARNED = 500, 300
+"""Largest number of free candidates in a posterior draw if there are more than `kernels.LARGEST_SHARED` candidates, and
+of observations from which a kernel is estimated if there are more than `AFFORDABLE`."""
 
 
 class BayesianOptimisation(PosteriorSearch):

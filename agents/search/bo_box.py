@@ -269,12 +269,10 @@ class BoxSpace(Space):
         return np.concatenate(columns, axis=1)
 
     def neighbours(self, x: Floats, rng: np.random.Generator, spread: Floats | float) -> Floats:
-        """Return (n, d) neighbours of points: one or more active axes are moved, or redrawn if categorical.
+        """Return (n, d) neighbours of snapped points: one or more active axes are moved, or redrawn if categorical.
 
-        Args:
-            x: (n, d) snapped points.
-            rng: Draws the axes that change (on average a quarter of all, or two if that is more) and the changes.
-            spread: Standard deviation of a change along an ordered axis, (n, 1) or a number.
+        On average a quarter of the axes change, or two if that is more. `spread`, (n, 1) or a number, is the standard
+        deviation of a change along an ordered axis.
         """
         n, d = x.shape
         active = self.active(x)

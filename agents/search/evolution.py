@@ -133,8 +133,7 @@ class RegularizedEvolution(Agent):
     def _winner(self) -> Any:
         size = min(self.sample or max(self.population // 2, 1), self.population)
         drawn = self.rng.choice(len(self._members), size, replace=False)
-        # Ties, and a tournament of failures, go to the first drawn.
-        return max((self._members[i] for i in drawn), key=lambda member: member[0])[1]
+        return max((self._members[i] for i in drawn), key=lambda member: member[0])[1]  # the first of ties
 
     def _random(self) -> Any:
         if self._rows is not None:

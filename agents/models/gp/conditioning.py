@@ -102,13 +102,7 @@ class FiniteGP:
     def sample(self, prior: Floats, rows: Sequence[int], values: Floats, rng: np.random.Generator) -> Floats:
         """Return an (n,) draw from the posterior by Matheron's rule: a prior draw, corrected by its noisy residuals.
 
-        Without observations, return `prior` itself.
-
-        Args:
-            prior: (n,) draw of the prior.
-            rows: (t,) candidates observed, in order.
-            values: (t,) observations.
-            rng: Draws the observation noise.
+        The observed candidates are `rows`, with (t,) `values`, in order; without any, return the (n,) `prior` itself.
         """
         from scipy.linalg import solve_triangular
 
@@ -137,8 +131,6 @@ class CostModel:
 
     Paper: Jasper Snoek, Hugo Larochelle and Ryan P. Adams. Practical Bayesian Optimization of Machine Learning
     Algorithms. NIPS 2012, section 3.2.
-
-    Complexity: O(t^3 + t n) a fit on t costs, n candidates.
 
     Args:
         features: (n, d) features of all candidates in [0, 1].

@@ -20,23 +20,15 @@ SLOPE, SLOPE_VARIANCE, DEVIATION = 0.7, 0.25, 0.5
 OFFSET = 4.0
 """Variance of the common level of all curves, in units of their variance at the last checkpoint."""
 
-STEEPNESS = 1.7
-"""Mean rise of the curves from the first checkpoint, in standard deviations of their limits, without source tasks."""
+STEEPNESS, ROUGHNESS = 1.7, 0.05
+"""Without source tasks: mean rise of the curves from the first checkpoint, in standard deviations of their limits, and
+variance of the independent deviations at the checkpoints."""
 
-ROUGHNESS = 0.05
-"""Variance of the independent deviations at the checkpoints, without source tasks."""
+RANK, NOISE = 3, 1e-2
+"""Number of shapes in a curve, and its observation variance, relative to the mean variance of the curves."""
 
-RANK = 3
-"""Number of shapes of which curves are linear combinations."""
-
-NOISE = 1e-2
-"""Observation variance, relative to the mean variance of the curves."""
-
-RIDGE = 0.1
-"""Noise of the smoother of a source's curves."""
-
-LOWEST = 0.1
-"""Quantile of a source's rewards at a checkpoint, to which lower ones are raised."""
+RIDGE, LOWEST = 0.1, 0.1
+"""Noise of the smoother of a source's curves; quantile of rewards at a checkpoint, to which lower ones are raised."""
 
 NEAR = 0.05
 """Smallest similarity of a source that is used, see `alike`."""

@@ -7,11 +7,8 @@ import numpy as np
 from hpo_envs.agents.models import Floats
 from hpo_envs.agents.models.gp.kernels import KernelFit, KernelPrior
 
-FITTED = 120
-"""Largest number of observations from which length-scales are estimated."""
-
-USED = 400
-"""Largest number of observations on which predictions are based."""
+FITTED, USED = 120, 400
+"""Largest numbers of observations from which length-scales are estimated, and on which predictions are based."""
 
 
 class SourceGP:

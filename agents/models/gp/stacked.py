@@ -34,9 +34,7 @@ FLOOR = 1e-10
 def length_scales(width: int, fitted: Floats | None) -> Floats:
     """Return (LENGTHS, width) length-scales: short, long, fitted to other tables, and half of the fitted ones.
 
-    Args:
-        width: Number of features; distances grow with its root.
-        fitted: (width,) fitted length-scales, which are multiplied by 0.8; None: medium ones are used instead.
+    They grow with the root of the number of features; `fitted` ones are multiplied by 0.8; None: medium ones instead.
     """
     unit = np.full(width, np.sqrt(width / 6.0))
     fitted = 0.8 * unit if fitted is None else fitted
@@ -187,10 +185,7 @@ class StackedGP:
         self.count, self.variance, self._log_det = mark
 
     def predict(self, y: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-        """Return means of u, scales and weights of the sets of length-scales, and the incumbent.
-
-        Args:
-            y: (P, E, t) observations, in order, in any unit.
+        """Return means of u, scales and weights, and incumbents, given (P, E, t) observations in order, in any unit.
 
         Returns:
             (P, E, LENGTHS, n) means, (P, E, LENGTHS) scales q, (P, E, LENGTHS) weights, and (P, E, LENGTHS) best
@@ -212,14 +207,10 @@ class StackedGP:
         return means, q, weights / weights.sum(axis=2, keepdims=True), q * z.max(axis=2, keepdims=True)
 
     def log_improvement(self, y: Floats, left: Floats | float) -> Floats:
-        """Return the (P, E, n) logarithms of the expected improvement of each candidate.
+        """Return the (P, E, n) logarithms of expected improvements, given (P, E, t) observations in order, in any unit.
 
-        Deviations are multiplied by exp("log deviation" + left * "log deviation, early"); the incumbent is raised by
-        "incumbent" + left * "incumbent, early".
-
-        Args:
-            y: (P, E, t) observations, in order, in any unit.
-            left: Fraction of the budget left, (E,) or one number.
+        Deviations are multiplied by exp("log deviation" + left * "log deviation, early"), the incumbent is raised by
+        "incumbent" + left * "incumbent, early"; `left` is the fraction of the budget left, (E,) or one number.
         """
         means, q, weights, best = self.predict(y)
         early, at = np.broadcast_to(left, self.expected.shape[1])[:, None, None], self._numbers

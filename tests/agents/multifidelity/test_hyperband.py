@@ -109,7 +109,6 @@ def test_halving_ranks_by_the_last_or_the_best_score() -> None:
         ("successive-halving", {"n": 0}, "n must be an int >= 1, got 0"),
         ("successive-halving", {"s": -1}, "s must be an int >= 0, got -1"),
         ("curve-ranker", {"shift": -1}, "shift must be an int >= 0, got -1"),
-        ("in-context", {"member": 9}, r"member must be an int in \[0, [1-9]\), got 9"),
         ("bagged-trees", {"bag": 0}, "bag must be an int >= 1, got 0"),
         ("smac-like", {"trees": 0}, "trees must be an int >= 1, got 0"),
         ("asha", {"minimum": 0}, "minimum must be a finite number > 0, got 0"),
