@@ -41,10 +41,6 @@ def tokenize(text: str, preprocess: Callable[[str], str] = str.lower) -> list[st
     return [token for sentence in splitter.tokenize(preprocess(text.strip())) for token in words.tokenize(sentence)]
 
 
-Preset = Parameters | str
-"""Parameters, or the name of a preset."""
-
-
 class Basis:
     """The statistics of a corpus, prepared for scoring under many settings.
 
@@ -134,7 +130,7 @@ class Basis:
             raise ValueError(f"n must be an int in [0, {self.max_n}] (max_n of the statistics), got {n.tolist()}")
 
 
-def segment_scores(statistics: Statistics, setting: Preset = "default") -> Floats:
+def segment_scores(statistics: Statistics, setting: Parameters | str = "default") -> Floats:
     """(segments,) float64 scores in [0, 1] of a corpus under one setting.
 
     Raises:
@@ -144,7 +140,7 @@ def segment_scores(statistics: Statistics, setting: Preset = "default") -> Float
 
 
 def score(
-    hypothesis: str | Sequence[str], reference: str | Sequence[str], setting: Preset = "default", *,
+    hypothesis: str | Sequence[str], reference: str | Sequence[str], setting: Parameters | str = "default", *,
     variant: str = "paper", tokenizer: Callable[[str], Sequence[str]] = tokenize,
 ) -> Any:  # fmt: skip
     """Score text with hLEPOR.
@@ -174,5 +170,5 @@ def score(
     return float(result[0]) if isinstance(hypothesis, str) else result
 
 
-def _parameters(setting: Preset) -> Parameters:
+def _parameters(setting: Parameters | str) -> Parameters:
     return setting if isinstance(setting, Parameters) else preset(setting)

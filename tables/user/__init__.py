@@ -140,7 +140,7 @@ def save(table: Table, path: str | Path | None = None, *, replace: bool = False)
     if not same:
         target.parent.mkdir(parents=True, exist_ok=True)
         atomic.write(target, packs.pack(table))
-    if target.parent.resolve() == folder().resolve():
+    if target.parent.resolve() == folder().resolve() and _is_name(target.stem):
         _remembered.pop(PREFIX + target.stem, None)
         for call in on_save:
             call(target.stem)

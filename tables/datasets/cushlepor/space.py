@@ -14,11 +14,7 @@ Bounds = Mapping[str, tuple[float, float]]
 _WEIGHTS = ("alpha", "beta", "weight_elp", "weight_pos", "weight_pr")
 
 BOUNDS: dict[str, dict[str, tuple[float, float]]] = {
-    "published": {
-        **dict.fromkeys(("alpha", "beta"), (1.0, 10.0)),
-        "n": (1, 4),
-        **dict.fromkeys(_WEIGHTS[2:], (1.0, 15.0)),
-    },
+    "published": {**dict.fromkeys(_WEIGHTS[:2], (1.0, 10.0)), "n": (1, 4), **dict.fromkeys(_WEIGHTS[2:], (1.0, 15.0))},
     "wide": {**dict.fromkeys(_WEIGHTS, (0.1, 10.0)), "n": (0, hlepor.MAX_N)},
 }
 """Boxes by name. `published`: the hull of the published settings, rounded outwards, linear. `wide`: all ratios of

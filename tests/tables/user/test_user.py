@@ -95,7 +95,7 @@ def test_replacing_table_is_seen_at_once(table: Table, folder: Path, file: str |
 def test_unreadable_table_hides_no_other(table: Table, folder: Path) -> None:
     user.save(table)
     (folder / "broken.npz").write_bytes(b"PK\x03\x04 not a table")
-    (folder / "no name.npz").write_bytes(b"")
+    user.save(table, folder / "no name.npz")
     assert user.names() == ["broken", "sweep"]
     with pytest.warns(UserWarning, match="saved table broken is left out"):
         assert [s.id for s in registry.own()] == ["TableHPO-sweep-v0"]
