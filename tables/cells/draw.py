@@ -68,9 +68,9 @@ def draw(cell: Cell | Sketch, axes: Any = None) -> Any:
         colour = INPUT if data["op"] == "input" else PLAIN if state is None else COLOURS[state]
         label = _SIGNS.get(data["op"], name)
         if data["new"] is not None:
-            label = f"$h_{data['new']}$: {label}"
+            label = f"h{'₀₁₂'[data['new']]}: {label}"
         elif data["op"] == "hidden":
-            label = f"$h_{state}$ prev"
+            label = f"h{'₀₁₂'[state]} prev"
         box = {"boxstyle": "round,pad=0.25", "facecolor": colour, "edgecolor": "#333333", "linewidth": 0.6}
         nodes[name] = axes.text(*at[name], label, ha="center", va="center", fontsize=7, bbox=box, zorder=2)
     for a, b, role in g.edges(data="role"):

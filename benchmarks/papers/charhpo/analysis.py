@@ -157,22 +157,20 @@ def entries(published: Mapping[Key, common.Published], computed: Mapping[Key, li
     A row of Tables 8 and 9 is one configuration: the tied best run that agrees in most values of both is used.
     """
     best: dict[Sweep3, dict[str, list[Value]]] = {}
+    printed: dict[Key, Value] = {}
     for key, candidates in computed.items():
         if key[0] in (8, 9):
             best.setdefault(key[1:4], {})[key[4]] = candidates
-    chosen = printed_runs(best)
-    printed: dict[Key, Value] = {}
-    for key, candidates in computed.items():
-        if key[0] in (6, 10, 11, 12):
+        else:
             e = entry(key, published[key].text, candidates)
             # What we would have printed: the published digits where we agree.
             printed[key] = published[key].value if e.verdict == "agrees" else round(float(e.ours), 2)
     whole: dict[Key, Sequence[Value]] = {**computed, **{key: [value] for key, value in averages(printed).items()}}
-    out = []
-    for key, p in published.items():
-        among = whole[key]
-        out.append(entry(key, p.text, [among[chosen[key[1:4]]]] if key[0] in (8, 9) else among))
-    return out
+    chosen = printed_runs(best)
+    return [
+        entry(key, p.text, [whole[key][chosen[key[1:4]]]] if key[0] in (8, 9) else whole[key])
+        for key, p in published.items()
+    ]
 
 
 def printed_runs(configs: Mapping[Sweep3, Mapping[str, Sequence[Value]]]) -> dict[Sweep3, int]:

@@ -143,13 +143,17 @@ def best_losses(table: Table) -> Floats:
     return np.where(np.isinf(best), np.nan, best)
 
 
+def of_cells(table: Table) -> pd.Series:
+    """Return the lowest test loss of each different cell of a table of curves, by key, without cells that have none."""
+    return pd.Series(best_losses(table)).groupby([k.split("#")[0] for k in table.keys]).min().dropna()
+
+
 def ranks_of_examples(table: Table) -> list[Record]:
     """Return ranks of the conventional cells by lowest test loss among the different cells of a table (figure 4b).
 
     Loss and rank are NaN for a cell that the table lacks.
     """
-    best = pd.Series(best_losses(table)).groupby([k.split("#")[0] for k in table.keys]).min().dropna()
-    records = []
+    best, records = of_cells(table), []
     for name, cell in cells.EXAMPLES.items():
         loss = best.get(cells.key(cell), np.nan)
         rank = np.nan if np.isnan(loss) else int((best < loss).sum()) + 1

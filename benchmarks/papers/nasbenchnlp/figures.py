@@ -57,14 +57,12 @@ def plot_metrics(axes: Any, size: Floats, hours: Floats, perplexity: Floats, mar
     left.figure.colorbar(dots, ax=left, label="best test log perplexity")
     for name, row in marked.items():
         left.annotate(name, (size[row] / 1e6, hours[row]), fontsize=8, color=COLOURS[1])
-    left.set_xlabel("parameters, millions")
-    left.set_ylabel("training, hours")
+    left.set(xlabel="parameters, millions", ylabel="training, hours")
     right.hist(np.log(perplexity), bins=40, color=COLOURS[0])
     for name, row in marked.items():
         right.axvline(np.log(perplexity[row]), color=COLOURS[1])
         right.text(np.log(perplexity[row]), right.get_ylim()[1] * 0.95, name, rotation=90, va="top", fontsize=8)
-    right.set_xlabel("best test log perplexity")
-    right.set_ylabel("architectures")
+    right.set(xlabel="best test log perplexity", ylabel="architectures")
 
 
 def plot_pairs(ax: Any, x: Floats, y: Floats, labels: Sequence[str]) -> None:
@@ -72,12 +70,10 @@ def plot_pairs(ax: Any, x: Floats, y: Floats, labels: Sequence[str]) -> None:
     ax.scatter(x, y, s=8, color=COLOURS[0])
     ends = [float(min(x.min(), y.min())), float(max(x.max(), y.max()))]
     ax.plot(ends, ends, color="#555555", linewidth=0.8)
-    ax.set_xlabel(labels[0])
-    ax.set_ylabel(labels[1])
+    ax.set(xlabel=labels[0], ylabel=labels[1])
 
 
 def plot_histogram(ax: Any, values: Floats, label: str) -> None:
     """Draw figure 7: a histogram of whole numbers with bins of two."""
     ax.hist(values, bins=np.arange(values.min() - 0.5, values.max() + 1.5, 2), color=COLOURS[0])
-    ax.set_xlabel(label)
-    ax.set_ylabel("pairs")
+    ax.set(xlabel=label, ylabel="pairs")

@@ -75,18 +75,16 @@ def of_tables(final: Table, curves: Table) -> dict[Key, float]:
 
 def of_logs(curves: Table) -> dict[Key, float]:
     """Return the numbers from the full logs on PTB."""
-    best, diverged = analysis.best_losses(curves), curves.status == STATUSES.index("diverged")
-    names = [k.split("#")[0] for k in curves.keys]
-    found: dict[Key, float] = {
+    best, diverged = analysis.of_cells(curves), curves.status == STATUSES.index("diverged")
+    return {
         ("section 3", "architectures on PTB"): len(curves),
         ("section 4", "share of flawed architectures"): float(diverged.any(axis=1).mean()),
         ("section 5", "lowest test log perplexity"): analysis.lowest(curves),
+    } | {
+        ("Table 2", f"{name} perplexity"): float(np.exp(best[key]))
+        for name, cell in cells.EXAMPLES.items()
+        if (key := cells.key(cell)) in best
     }
-    for name, cell in cells.EXAMPLES.items():
-        rows = [i for i, k in enumerate(names) if k == cells.key(cell)]
-        if rows:
-            found["Table 2", f"{name} perplexity"] = float(np.exp(np.nanmin(best[rows])))
-    return found
 
 
 def half_splits(
@@ -149,8 +147,7 @@ def compare(r: Reproduction) -> None:
     ours: dict[Key, float | Range] = {**of_tables(final, natural(store.load(WIKITEXT2)))}
     if not store.missing(PTB):
         ours |= of_logs(store.load(PTB))
-    for name, found in feature_checks(final, r.trials or 20, r.seed).items():
-        ours["section 4", name] = found
+    ours |= {("section 4", name): found for name, found in feature_checks(final, r.trials or 20, r.seed).items()}
     for (where, quantity), p in common.expected("nasbenchnlp").items():
         value = ours.get((where, quantity))
         if value is None:

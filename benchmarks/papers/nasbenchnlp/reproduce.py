@@ -111,24 +111,16 @@ def table2(r: Reproduction) -> list[Record]:
 
 def figure11(r: Reproduction) -> list[Record]:
     """The two best generated cells with released recipes: those of WikiText-2."""
-    table = load(numbers.WIKITEXT2)
-    best = analysis.best_losses(table)
-    lowest = {cells.key(c): np.nan for c in cells.EXAMPLES.values()}
-    for row in np.argsort(best, kind="stable"):
-        lowest.setdefault(table.keys[row].split("#")[0], best[row])
-    chosen = [*lowest.items()][len(cells.EXAMPLES) :][:2]
-    named = {f"#{i}": Cell.from_text(key) for i, (key, _) in enumerate(chosen, start=1)}
+    conventional = [cells.key(c) for c in cells.EXAMPLES.values()]
+    best = analysis.of_cells(load(numbers.WIKITEXT2)).drop(conventional, errors="ignore").nsmallest(2)
+    named = {f"#{i}": Cell.from_text(key) for i, key in enumerate(best.index, start=1)}
     r.draw("figure11", (4.5, 6.5), figures.plot_cells, named, shape=(1, len(named)))
-    sizes = [cells.parameters(cell, cells.VOCABULARY["ptb"]) / 1e6 for cell in named.values()]
-    return [
-        {
-            "what": name,
-            "key": key,
-            "test_perplexity": round(float(np.exp(loss)), 1),
-            "parameters_on_ptb": f"{size:.1f}M",
-        }
-        for name, (key, loss), size in zip(named, chosen, sizes, strict=True)
-    ]
+    records: list[Record] = []
+    for (name, cell), loss in zip(named.items(), best, strict=True):
+        size = f"{cells.parameters(cell, cells.VOCABULARY['ptb']) / 1e6:.1f}M"
+        record = {"what": name, "key": cells.key(cell), "test_perplexity": round(float(np.exp(loss)), 1)}
+        records.append(record | {"parameters_on_ptb": size})
+    return records
 
 
 def run_method(method: settings.Method, preset: str, seeds: Sequence[int], dataset: str) -> list[runs.Run]:

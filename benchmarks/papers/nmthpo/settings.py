@@ -59,13 +59,10 @@ def scores(
     `todo` are the tasks, `label` the title of the progress bar, `first` an offset of the seeds, and `more` further
     hyperparameters of the agents.
     """
-    values = {}
     seeds = [first + seed for seed in r.seeds(TRIALS)]
     done = r.map(evaluate, [(task, seeds, dict(more)) for task in todo], label, "task")
-    for task, trials in zip(todo, done, strict=True):
-        for name in trials[0]:
-            values[*task, name] = [t[name] for t in trials]
-    return values
+    of_task = zip(todo, done, strict=True)
+    return {(*task, name): [t[name] for t in trials] for task, trials in of_task for name in trials[0]}
 
 
 def table_of(pair: str) -> Table:

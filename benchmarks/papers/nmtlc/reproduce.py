@@ -49,10 +49,8 @@ def metrics(table: Table) -> tuple[str, ...]:
 
 def released(r: Reproduction) -> None:
     """The counts in upstream's README."""
-    sizes = {}
-    for corpus, (task, source, target) in CORPORA.items():
-        kind = "fine-tuned" if task == "finetune" else "from scratch"
-        sizes[f"configurations {source}-{target} {kind}"] = len(table_of(corpus))
+    kinds = {c: "fine-tuned" if task == "finetune" else "from scratch" for c, (task, *_) in CORPORA.items()}
+    sizes = {f"configurations {s}-{t} {kinds[c]}": len(table_of(c)) for c, (_, s, t) in CORPORA.items()}
     found = {"learning curves": sum(sizes.values()), "corpora": len(sizes), **sizes}
     for (where, quantity), p in common.expected("nmtlc").items():
         if needs := p.details["needs"]:

@@ -53,7 +53,7 @@ def test_edge_runs_through_no_box_of_another_node(cell: Cell) -> None:
 def test_picture_names_every_state_and_operation() -> None:
     pytest.importorskip("matplotlib", reason="extra plots is not installed")
     texts = [t.get_text() for t in cells.draw(cells.EXAMPLES["GRU"]).texts]
-    assert {"x", "$h_0$ prev", "$h_0$: blend"} <= set(texts)
+    assert {"x", "h₀ prev", "h₀: blend"} <= set(texts)
     assert texts.count("sigm") == 2
 
 
