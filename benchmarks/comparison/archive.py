@@ -12,6 +12,8 @@ import argparse
 import contextlib
 import dataclasses
 import io
+import json
+import re
 import sys
 import tempfile
 import tomllib
@@ -21,14 +23,15 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from hpo_envs.benchmarks.comparison.comparison import Comparison
+from hpo_envs.benchmarks.comparison.replay import Replay
 from hpo_envs.benchmarks.runs import executors
-from hpo_envs.benchmarks.study import flat, parquet
+from hpo_envs.benchmarks.study import flat, manifest, parquet
 from hpo_envs.benchmarks.study.scheduler import conduct, progress
 from hpo_envs.benchmarks.study.store import Store
 from hpo_envs.benchmarks.study.study import Study, entrants, from_data, from_file
 from hpo_envs.tables import screen
 from hpo_envs.tables.checks import regular
-from hpo_envs.tables.files import atomic
+from hpo_envs.tables.files import atomic, unpacked
 
 TRACK = Path(__file__).with_name("hpo_envs-2026.toml")
 RUNS = TRACK.with_suffix(".parquet")
@@ -36,8 +39,10 @@ RUNS = TRACK.with_suffix(".parquet")
 
 STUDY = "study.toml"
 
-UNPACKED = 2**28
-"""Largest total size in bytes of the unpacked files of an archive."""
+UNPACKED = 2**27
+"""Largest size in bytes of an archive, and of its unpacked files together."""
+
+_PART = re.compile(rf"\w[\w.%~-]{{0,199}}/[\w.%~-]{{1,120}}-\d{{1,19}}-\d{{1,19}}-{parquet.ENDING}", re.ASCII)
 
 
 def build(runs: Path, track: Path = TRACK) -> tuple[bytes, bytes]:
@@ -49,28 +54,34 @@ def build(runs: Path, track: Path = TRACK) -> tuple[bytes, bytes]:
     comparison = Comparison.load(runs)
     if comparison.missing:
         raise ValueError(f"an archive must have all runs of its track, got {comparison.missing}")
+    known = json.loads((runs / manifest.NAME).read_text(encoding="utf-8"))
+    expected = json.dumps(known | {"commands": []}).encode()
     sink = io.BytesIO()
+    parts = {path.relative_to(runs).as_posix(): path.read_bytes() for path in sorted(runs.glob("*/*.parquet"))}
     with zipfile.ZipFile(sink, "w") as file:
-        for path in (track, *sorted(runs.glob("*/*.parquet"))):
-            name = STUDY if path == track else path.relative_to(runs).as_posix()
-            file.writestr(zipfile.ZipInfo(name, (2026, 1, 1, 0, 0, 0)), path.read_bytes())  # same runs, same bytes
+        for name, data in {STUDY: track.read_bytes(), **parts, manifest.NAME: expected}.items():
+            file.writestr(zipfile.ZipInfo(name, (2026, 1, 1, 0, 0, 0)), data)  # same runs, same bytes
     return sink.getvalue(), parquet.bytes_of(flat.runs(comparison.blocks()))
 
 
 @contextlib.contextmanager
 def opened(path: Path) -> Iterator[tuple[Study, Path]]:
-    """Context of an archive's study and a temporary folder of its runs; a `ValueError` if it is none or too large."""
+    """Context of an archive's study, with the agent `random` alone, and a temporary folder of its runs.
+
+    Agents that an archive names are not imported. A `ValueError` if the file is no archive or too large.
+    """
     with tempfile.TemporaryDirectory(prefix="hpo-envs-archive-") as name:
         try:
-            with zipfile.ZipFile(regular(path)) as file:
-                if (size := sum(info.file_size for info in file.infolist())) > UNPACKED:
-                    raise ValueError(f"{size} bytes unpacked, more than {UNPACKED}")
-                study = from_data(tomllib.loads(file.read(STUDY).decode()))
-                for part in file.namelist():
-                    if part.count("/") == 1 and parquet.SHARD_NAME.fullmatch(part.partition("/")[2]):
-                        file.extract(part, name)  # which drops what leads out of the folder
-        except (zipfile.BadZipFile, KeyError, UnicodeDecodeError, tomllib.TOMLDecodeError, ValueError) as error:
+            content = regular(path, UNPACKED).read_bytes()
+            files = unpacked.members(content, UNPACKED, lambda stream, size: stream.read(size))
+            study = from_data(tomllib.loads(files[STUDY].decode()) | {"agents": "random"})
+            if not (parts := [file for file in files if _PART.fullmatch(file)]):
+                raise ValueError("none of its files")
+        except (KeyError, RecursionError, ValueError) as error:
             raise ValueError(f"{path} must be an archive of runs (python -m {__name__} build), got {error}") from None
+        for file in (*parts, *({manifest.NAME} & files.keys())):
+            (Path(name) / file).parent.mkdir(exist_ok=True)
+            (Path(name) / file).write_bytes(files[file])
         yield study, Path(name)
 
 
@@ -85,13 +96,23 @@ def challenge(path: Path, agents: Sequence[str], isolate: bool | str = False) ->
 
 
 def rank(comparison: Comparison, path: Path) -> Comparison:
-    """Add the runs of an archive to a comparison and return it; a `ValueError` if they cannot be compared."""
+    """Replay the runs of an archive, add them to a comparison and return it; set `missing`, and extend `checked`.
+
+    Raises:
+        ValueError: A replay gives other results, files are damaged, or the runs cannot be compared.
+    """
+    replay = Replay()
+    found: dict[tuple[str, str], set[int]] = {}
     with opened(path) as (_, folder):
-        for block in Store(folder).once():
-            try:
+        try:
+            for block in Store(folder).once(check=replay):
                 comparison.add(block)
-            except ValueError as error:
-                raise ValueError(f"{path} must have runs that can be compared with these: {error}") from None
+                found.setdefault((block.header["env"], block.header["agent"]), set()).update(block.seeds.tolist())
+            comparison.missing = manifest.missing(folder, found)
+        except (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError) as error:  # false headers
+            said = str(error).replace(str(folder), str(path))
+            raise ValueError(f"{path} must have runs that can be compared with these: {said}") from None
+    comparison.checked = " ".join(filter(None, [comparison.checked, str(replay)]))
     return comparison
 
 

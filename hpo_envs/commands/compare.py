@@ -219,8 +219,8 @@ def _show(comparison: Comparison, args: argparse.Namespace, start: float) -> int
         for env, by_agent in comparison.by_environment().items():
             _show_targets(env, by_agent, out, args.tolerance)
     print(f"\n{comparison}")
-    if comparison.checked:
-        print(f"\n{comparison.checked}")
+    for said in filter(None, (comparison.missing, comparison.checked)):
+        print(f"\n{said}")
     if outcome.skipped:
         (env, agent), *_ = outcome.skipped
         pairs = f"{len(outcome.skipped)} pairs, such as {agent} on {env}"

@@ -1,17 +1,28 @@
-"""Content of a user's file, unpacked if it is a zip or a gzip file, up to a size limit."""
+"""Content of a user's file, unpacked if it is a zip or a gzip file, up to a size limit; members of zip files."""
 
 import gzip
 import io
 import math
+import struct
 import zipfile
 import zlib
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from hpo_envs.tables.checks import BYTES, regular
 
 SMALL, RATIO = 10_000_000, 50
 """Limits of the content of a compressed file: this many bytes, or this many times its own size, if that is more."""
+
+ENTRIES = 100_000
+"""Largest number of members of a zip file that is read whole."""
+
+DAMAGE = (
+    zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, gzip.BadGzipFile, zlib.error, struct.error,
+    OverflowError, MemoryError,
+)  # fmt: skip
+"""Errors raised by damaged, encrypted and forged files, beside `ValueError`."""
 
 TOO_LARGE = "{} must be at most {} bytes{}, got {}"
 
@@ -33,12 +44,35 @@ def content_of(path: Path, most: int | None = None, option: str = "") -> bytes:
         with open(regular(path, math.inf), "rb") as file, _unpacked(path, file) as stream:
             size = limit if packed else min(limit, path.stat().st_size)  # reading reserves as many bytes as it is asked
             content: bytes = stream.read(size + 1)
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, gzip.BadGzipFile, zlib.error) as error:
+    except DAMAGE as error:
         said = "a truncated one" if isinstance(error, EOFError) else error
         raise ValueError(f"{path} must be a {'zip' if zipped else 'gzip'} file, got {said}") from None
     if len(content) > limit:
         raise ValueError(TOO_LARGE.format(path, limit, (" unpacked" if packed else "") + option, "more"))
     return content
+
+
+def members(content: bytes, most: int, read: Callable[[IO[bytes], int], Any]) -> dict[str, Any]:
+    """Return what `read` returns for the stream and the size of each member of a zip file, by name.
+
+    Streams end at the declared sizes, which are at most `most` bytes together; `read` must not read without a number.
+
+    Raises:
+        ValueError: The file is damaged, encrypted, larger unpacked, or neither stored nor deflated.
+    """
+    try:
+        if content.count(b"PK\x01\x02") > ENTRIES:
+            raise ValueError(f"more than {ENTRIES} members")
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            entries, found = archive.infolist(), {}
+            if (size := sum(int(entry.file_size) for entry in entries)) > most:
+                raise ValueError(f"{size} bytes unpacked, more than {most}")
+            for entry in entries:
+                with _opened(archive, entry, entry.filename) as stream:
+                    found[entry.filename] = read(stream, entry.file_size)
+            return found
+    except DAMAGE as error:
+        raise ValueError(str(error) or type(error).__name__) from None
 
 
 def limit_of(path: Path) -> int:
@@ -55,6 +89,10 @@ def _unpacked(path: Path, file: io.BufferedReader) -> Any:
     files = [f for f in archive.infolist() if not f.is_dir()]
     if len(files) != 1:
         raise ValueError(f"{path} must hold one file, got {len(files)}")
-    if files[0].compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):  # others unpack beyond any limit
-        raise ValueError(f"{path} must be stored or deflated, got compression {files[0].compress_type}")
-    return archive.open(files[0])
+    return _opened(archive, files[0], path)
+
+
+def _opened(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, where: object) -> IO[bytes]:
+    if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):  # others unpack beyond any limit
+        raise ValueError(f"{where} must be stored or deflated, got compression {entry.compress_type}")
+    return archive.open(entry)

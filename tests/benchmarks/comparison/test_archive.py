@@ -6,11 +6,14 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from hpo_envs.benchmarks import Comparison
 from hpo_envs.benchmarks.comparison import archive
-from hpo_envs.benchmarks.study import study
+from hpo_envs.benchmarks.comparison.replay import Replay
+from hpo_envs.benchmarks.study import parquet, study
+from hpo_envs.benchmarks.study.block import Block
 from tests.helpers import rejects
 
 TRACK = 'seeds = 6\nbudget = 4\nenvironments = ["NMTHPO-zhen-v0", "NMTHPO-jaen-v0"]\nagents = ["random", "bo-ei-rbf"]\n'
@@ -57,7 +60,6 @@ def test_archives_that_are_rejected(built: Path, tmp_path: Path) -> None:
     with zipfile.ZipFile(io.BytesIO(built.read_bytes())) as file:
         for name in names[1:]:
             file.extract(name, tmp_path / "lost")
-    (tmp_path / "lost" / "study.json").write_bytes((built.parent / "runs" / "study.json").read_bytes())
     rejects("an archive must have all runs of its track, got INCOMPLETE: 6 of 24", archive.build, tmp_path / "lost")
 
 
@@ -74,6 +76,96 @@ def test_nothing_is_written_outside_of_the_folder(built: Path, tmp_path: Path, m
     with archive.opened(tmp_path / "slip.zip") as (_, folder):
         assert ([p.name for p in target.iterdir()], (folder / part).read_bytes()) == ([folder.name], data)
     assert not [*target.iterdir()]
+
+
+def zipped(path: Path, files: dict[str, bytes], method: int = zipfile.ZIP_STORED) -> Path:
+    with zipfile.ZipFile(path, "w", method) as file:
+        for name, data in files.items():
+            file.writestr(name, data)
+    return path
+
+
+@pytest.fixture
+def content(built: Path) -> dict[str, bytes]:
+    with zipfile.ZipFile(built) as file:
+        return {name: file.read(name) for name in file.namelist()}
+
+
+def decoded(content: dict[str, bytes], folder: Path) -> Block:
+    """The runs of `random` on one id."""
+    name = next(n for n in content if "/random-" in n)
+    (folder / name).parent.mkdir()
+    (folder / name).write_bytes(content[name])
+    return parquet.decode(folder / name)
+
+
+def encoded(block: Block) -> tuple[str, bytes]:
+    data = parquet.encode(block)
+    return f"{block.header['env']}/{parquet.name_of('random', block.seeds, data)}", data
+
+
+@pytest.mark.hostile
+def test_archive_imports_nothing_that_it_names(
+    content: dict[str, bytes], tmp_path: Path, cli: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "evil.py").write_text(f"open({str(tmp_path / 'imported')!r}, 'w')\n")
+    monkeypatch.chdir(tmp_path)
+    named = TRACK.replace('"random"', '"evil:A", {name = "x", algorithm = "evil:B"}, "policy:none.npz"').encode()
+    path = zipped(tmp_path / "a.zip", content | {archive.STUDY: named})
+    assert "12 runs made" in cli(["compare", "--archive", str(path), "--out", "runs", "--agents", "graph-ei-rbf"])
+    block = decoded(content, tmp_path)
+    block.header.update(env="FunctionHPO-v0", env_kwargs={"function": "evil:A", "space": {"lr": [1, 2]}})
+    name, data = encoded(block)
+    (tmp_path / "FunctionHPO-v0").mkdir()
+    (tmp_path / name).write_bytes(data)
+    replay = Replay()
+    replay(tmp_path / name, block)
+    assert str(replay) == "Runs on FunctionHPO-v0 were not replayed: a function is not called again."
+    assert not (tmp_path / "imported").exists()
+
+
+@pytest.mark.hostile
+def test_false_and_lost_runs_of_archives_are_found(built: Path, content: dict[str, bytes], tmp_path: Path) -> None:
+    def ranked(files: dict[str, bytes]) -> Comparison:
+        study_ = {**study_of(built), "agents": ["graph-ei-rbf"]}
+        return archive.rank(Comparison(study_).run(), zipped(tmp_path / "a.zip", files))
+
+    assert "Replayed 24 stored runs: all rewards" in ranked(content).checked
+    assert ranked(content).missing == ""
+    name = next(n for n in content if "/random-" in n)
+    lost = {n: data for n, data in content.items() if n != name}
+    assert ranked(lost).missing.startswith("INCOMPLETE: 6 of 24 runs of the study are missing: random on NMTHPO-")
+    assert "there is no study.json" in ranked({n: d for n, d in lost.items() if n != "study.json"}).missing
+    block = decoded(content, tmp_path)
+    block.arrays["reward"] = np.full_like(block.arrays["reward"], 99.9)
+    forged, false = encoded(block)
+    with pytest.raises(ValueError, match=r"a.zip/NMTHPO-.*reward of evaluation 0 of random .* must be .*, got 99.9"):
+        ranked(lost | {forged: false})
+
+
+@pytest.mark.hostile
+def test_damaged_and_large_archives_are_refused_in_one_line(
+    built: Path, content: dict[str, bytes], tmp_path: Path
+) -> None:
+    path, good = tmp_path / "a.zip", built.read_bytes()
+    deflated = zipped(path, content, zipfile.ZIP_DEFLATED).read_bytes()
+    start = deflated.index(b"study.toml") + len("study.toml")
+    central = good.index(b"PK\x01\x02")
+    cases = {
+        "encrypted": good[: central + 8] + b"\x01" + good[central + 9 :],
+        "compression 9": good[: central + 10] + b"\x09" + good[central + 11 :],
+        "zip file version": good[: central + 6] + b"\x63" + good[central + 7 :],
+        "Error -3": deflated[:start] + b"\xff" * 20 + deflated[start + 20 :],
+        "negative seek": good[:-6] + b"\xff\xff\xff\x7f" + good[-2:],
+        "recursion": zipped(path, content | {archive.STUDY: b"a=" + b"[" * 20_000}).read_bytes(),
+        "none of its files": zipped(path, {archive.STUDY: content[archive.STUDY]}).read_bytes(),
+        "compression 12": zipped(path, content, zipfile.ZIP_BZIP2).read_bytes(),
+        "bytes unpacked": zipped(path, {archive.STUDY: bytes(archive.UNPACKED + 1)}, zipfile.ZIP_DEFLATED).read_bytes(),
+    }
+    for said, data in cases.items():
+        path.write_bytes(data)
+        with pytest.raises(ValueError, match=f"(?i)a.zip must be an archive of runs .*{said}[^\n]*$"):
+            archive.challenge(path, ["bo"])
 
 
 def test_committed_runs_of_track_are_made_again() -> None:
