@@ -12,8 +12,8 @@ from hpo_envs.tables.table import Table, feature_matrix, is_number
 from hpo_envs.tables.user.space import Points
 from hpo_envs.tuning.tuned import Tuned, load
 
-Known = tuple[Mapping[str, Any], Mapping[str, Any], float]
-"""An observation: configuration, metrics in native units, cost."""
+Known = tuple[Mapping[str, Any], Mapping[str, Any], Any]
+"""An observation: configuration, metrics in native units, cost (a number, unless a user's data are wrong)."""
 
 
 def source(given: Any, params: FunctionParams) -> Source:
@@ -22,8 +22,8 @@ def source(given: Any, params: FunctionParams) -> Source:
     Args:
         given: A `Source`, returned as it is; a `Tuned` or its folder; a `Table`; a pandas DataFrame with a column for
             each hyperparameter and objective; or a study of Optuna, whose values are the objectives.
-        params: The search that learns from it; configurations outside of its space, and scores that are missing or not
-            finite, are left out.
+        params: The search that learns from it; configurations outside of its space, and those without a finite score
+            or with an invalid cost, are left out.
 
     Raises:
         ValueError: `given` has another type, or holds no evaluation in this space with all objectives.
@@ -37,12 +37,12 @@ def source(given: Any, params: FunctionParams) -> Source:
     for config, metrics, cost in known:
         try:
             row = points.row({k: v for k, v in config.items() if k in names})
-            reward = [m.sign * float(metrics[m.name]) for m in params.rewarded]
+            *scores, price = [*(float(metrics[m.name]) for m in params.rewarded), float(cost)]
+            if not (np.isfinite([*scores, price]).all() and price >= 0.0):
+                raise ValueError(f"scores and cost must be finite numbers, cost >= 0, got {scores} and {price}")
+            found.append((row, [m.sign * score for m, score in zip(params.rewarded, scores, strict=True)], price))
         except (ValueError, KeyError, TypeError) as error:
             problem = problem or (f"no {error}" if isinstance(error, KeyError) else str(error))
-            continue
-        if np.isfinite(reward).all():
-            found.append((row, reward, cost))
     if not found:
         raise ValueError(f"source {name} must have evaluations in this search space, got none: {problem or 'empty'}")
     raw, rewards, costs = map(np.array, zip(*found, strict=True))
@@ -131,7 +131,7 @@ def _read(given: Any, objectives: tuple[str, ...]) -> tuple[str, Iterator[Known]
     if isinstance(given, Table):
         return given.name, _of_table(given, objectives)
     if hasattr(given, "to_dict") and hasattr(given, "columns"):
-        return "DataFrame", ((r, r, float(r.get("cost", 1.0))) for r in given.to_dict("records"))
+        return "DataFrame", ((r, r, r.get("cost", 1.0)) for r in given.to_dict("records"))
     if hasattr(given, "get_trials"):
         trials = [t for t in given.get_trials(deepcopy=False) if t.state.name == "COMPLETE"]
         return f"study {given.study_name}", (

@@ -37,11 +37,17 @@ def test_frames_tables_and_earlier_searches() -> None:
     assert source(again, params()) is again
 
 
+ROW: dict[str, Any] = {"x": [0.1], "kind": ["bad"], "score": [1.0]}
+
+
 @pytest.mark.parametrize(
     "given, message",
     [
         (3, "source must be a Table, a DataFrame"),
         (pd.DataFrame({"x": [0.1]}), "source DataFrame must have evaluations in this search space, got none: config"),
+        (pd.DataFrame({**ROW, "score": [np.inf]}), "got none: scores and cost must be finite numbers, cost >= 0, got"),
+        (pd.DataFrame({**ROW, "cost": ["dear"]}), "got none: could not convert string to float: 'dear'"),
+        (pd.DataFrame({**ROW, "cost": [-1.0]}), "got none: scores and cost must be finite numbers, cost >= 0, got"),
         (pd.DataFrame({"x": [0.1], "kind": "bad"}), "got none: no 'score'"),
     ],
 )
