@@ -209,7 +209,7 @@ def has_unseen(problem: Problem, /, **hyperparameters: Any) -> bool:
         ValueError: The hyperparameter `weights` is unknown.
     """
     given = hyperparameters.get
-    if not problem.sources or given("seen") or not given("trained", True):
+    if given("seen") or not given("trained", True) or all(s.feature_names for s in problem.sources):
         return True
     return bool(unseen(shipped(), problem.held_out, given("weights")))
 

@@ -16,7 +16,7 @@ import pytest
 from hpo_envs import agents
 from hpo_envs.agents import Problem
 from hpo_envs.agents.external.base import ExternalOptimizer
-from hpo_envs.agents.external.packages import Generators, package
+from hpo_envs.agents.external.packages import Generators, _too_old, package
 from hpo_envs.agents.registry import install
 from hpo_envs.benchmarks.runs import run
 from hpo_envs.benchmarks.study.scheduler import conduct
@@ -46,6 +46,7 @@ def test_what_is_not_installed_or_too_old_says_which_extra_brings_it(monkeypatch
     assert [install(n) for n in ("ax", "optuna")] == [f'pip install "hpo_envs[{e}]"' for e in ("optimizers", "optuna")]
     monkeypatch.setattr(metadata, "requires", lambda name: ["numpy>=1", 'smac>=2.4; extra == "optimizers"'])
     monkeypatch.setattr(metadata, "version", lambda name: "2.3.9rc1")
+    monkeypatch.setattr("hpo_envs.agents.external.packages._too_old", _too_old.__wrapped__)  # without the cache
     monkeypatch.setitem(sys.modules, "smac", json)
     with pytest.raises(ModuleNotFoundError, match=r"^agents of smac need smac>=2.4, got 2.3.9rc1: pip install \S+$"):
         package("smac")

@@ -102,7 +102,9 @@ def test_weights_have_not_seen_languages_of_problem() -> None:
     assert not agents.fits("learned", problem, seen=False)
     assert agents.fits("learned", problem, seen=True)
     assert agents.make("learned", problem, 0, seen=True).trained_on < every
-    assert agents.fits("learned", replace(problem, sources=()))
+    for sources in ((), (replace(problem.sources[0], feature_names=("u", "v", "w")),)):  # weights not needed
+        assert agents.fits("learned", replace(problem, sources=sources))
+        assert not agents.make("learned", replace(problem, sources=sources), 0).trained_on
 
 
 @pytest.mark.parametrize("name", ["learned", "learned-policy", "in-context"])

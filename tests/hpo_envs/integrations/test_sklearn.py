@@ -84,4 +84,7 @@ def test_halving_fits_few_configurations_on_all_data() -> None:
     counts = [int((fraction == f).sum()) for f in (1 / 9, 1 / 3, 1.0)]
     assert counts[0] == 12 > counts[1] >= counts[2] >= 1
     assert fraction[search.best_index_] == 1.0
+    for (whole, _), (train, _) in zip(*(search._split(f, x[:600], y[:600]) for f in (1.0, 1 / 9)), strict=True):
+        assert {*train} <= {*whole}
+        assert np.bincount(y[train]).tolist() == [max(2, round(n / 9)) for n in np.bincount(y[whole])]
     assert search.best_score_ == score[fraction == 1.0].max() > 0.9
