@@ -359,15 +359,11 @@ def factory(agent: str) -> Callable[..., Agent]:
     return made  # type: ignore[no-any-return]
 
 
-MANY_CANDIDATES, MANY_EVALUATIONS = 1000, 100
-"""Fewest configurations of a `large` problem, and smallest budget at which several `objectives` are slow."""
-
-
 def slow(name: str, problem: Problem) -> bool:
     """Return whether a run of an agent takes over a second of CPU time, as measured on the suite's ids.
 
-    Its entry names the problems: `anywhere`, on a `box`, with a `large` number of candidates, with several `objectives`
-    and many evaluations, with `sources`; on cells every agent is slow, because evaluations are.
+    Its entry names the problems: `anywhere`, on a `box`, `large` ones (a base of 1,000 rows or more), with several
+    `objectives` and a budget of 100 or more, with `sources`; on cells every agent is slow, because evaluations are.
 
     Raises:
         ValueError: The agent is unknown.
@@ -375,8 +371,8 @@ def slow(name: str, problem: Problem) -> bool:
     where = {
         "anywhere": True,
         "box": isinstance(problem.action_space, Box),
-        "large": problem.base is not None and len(problem.base) >= MANY_CANDIDATES,
-        "objectives": problem.objectives > 1 and (problem.budget or math.inf) >= MANY_EVALUATIONS,
+        "large": problem.base is not None and len(problem.base) >= 1000,
+        "objectives": problem.objectives > 1 and (problem.budget or math.inf) >= 100,
         "sources": bool(problem.sources),
     }
     return problem.mutate is not None or any(where[kind] for kind in entry(name).slow)

@@ -28,7 +28,7 @@ _SQRT_2PI = float(np.sqrt(2.0 * np.pi))
 def expected_improvement(mean: Floats, deviation: Floats | float, best: Floats | float) -> Floats:
     """Return E[max(f - best, 0)] of normal predictions (Zhang and Duh 2020, equation 3, for maximisation).
 
-    Arguments of any shapes are broadcast. Where `deviation`, >= 0, is 0, the result is the improvement of the mean.
+    Arguments of any shapes are broadcast. Where `deviation`, >= 0, is 0, the result is max(mean - best, 0).
     """
     from scipy.special import ndtr
 

@@ -14,7 +14,7 @@ NetArrays = Mapping[str, Floats32]
 def shapes(columns: int, hidden: int) -> dict[str, tuple[int, ...]]:
     """Return the shape of each array of weights by name: `NAME.weight` (out, in) and `NAME.bias` (out,).
 
-    Without hidden units, the scores are linear in the columns of a candidate.
+    If `hidden`, the number of units of a layer, is 0, scores are linear in the columns of a candidate.
     """
     if not hidden:
         return {"skip.weight": (1, columns)}

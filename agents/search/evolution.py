@@ -192,7 +192,7 @@ class RegularizedEvolution(Agent):
 
 
 def natural(x: Floats, ranges: Sequence[tuple[float, float]] | None) -> Floats:
-    """Return (n, d) features in [0, 1] as natural values; without `ranges`, with mean 0 and deviation 1 or 0 instead.
+    """Return (n, d) features in [0, 1] as natural values, or, without `ranges`, standardised (constant columns as 0).
 
     Raises:
         ValueError: `ranges` is not a pair of numbers for each feature.

@@ -18,9 +18,6 @@ from hpo_envs.agents.search.base import CandidateAgent
 from hpo_envs.agents.search.posterior_search import PosteriorSearch
 from hpo_envs.tables.checks import one_of
 
-SHARE = 1.0 / 7.0
-"""Number of neighbours as a fraction of the number of nodes (Zhang and Duh 2020, footnote 12)."""
-
 VARIANTS = ("fitted", "literal", "released")
 
 
@@ -58,7 +55,7 @@ class OnGraph(CandidateAgent):
         if base is None or index is None or len(base) > LARGEST or tie_order is not None:
             base, index = self.features, np.arange(len(self.features))
         if neighbours == "auto":
-            neighbours = max(1, round(SHARE * len(base)))
+            neighbours = max(1, round(len(base) / 7))
         neighbours = None if neighbours is None else whole("neighbours", neighbours, 1)
         ties = None if tie_order is None else tuple(int(i) for i in tie_order)
         self.graph = SimilarityGraph.of_features(base, kernel, length_scale, neighbours, ties)
@@ -210,7 +207,7 @@ class GraphInfluence(OnGraph):
         return self.best_free(scores[self.nodes])
 
     def predict(self) -> Floats:
-        """Return the (1, n) harmonic predictions of the candidates' rewards (equation 7); zeros before the first."""
+        """Return the (1, n) harmonic predictions of candidates' rewards (equation 7), or zeros without observations."""
         if not self.rows:
             return np.zeros((1, len(self.features)))
         return self._harmonic.predict(self._observed())[None, self.nodes]

@@ -47,7 +47,7 @@ def half_linear(y: Floats, feasible: Bools | None = None) -> Floats:
 
 
 class BoxGP:
-    """Posterior of one objective, given its observations at snapped points.
+    """Posterior of one objective, constraint or cost, given its observations at snapped points.
 
     Args:
         space: The axes.
