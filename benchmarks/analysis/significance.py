@@ -146,7 +146,7 @@ def _standing(
 ) -> dict[str, str]:
     """Return the standing of each agent: best (alone), tied for best, or worse; inconclusive if there is only one.
 
-    The first name must have the lowest mean. `only` is the agent that may be best; empty: any; None: none.
+    The first name must have the lowest mean. `only` names the agent that can be `best`; empty: any; None: none.
     """
     first, rivals = names[0], names[1:]
     if not rivals:
