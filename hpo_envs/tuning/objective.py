@@ -8,7 +8,7 @@ import gymnasium as gym
 import numpy as np
 from gymnasium.spaces import Discrete, MultiDiscrete
 
-from hpo_envs.tables.table import Table
+from hpo_envs.tables.table import Table, is_number
 from hpo_envs.tables.user.space import to_plain
 
 
@@ -79,8 +79,9 @@ class Objective:
         level = len(self.fidelities) - 1
         if fidelity is not None:
             if fidelity not in self.fidelities:
-                close = min(self.fidelities, key=lambda f: abs(f - fidelity))
-                raise ValueError(f"fidelity must be one of .fidelities, the nearest is {close}, got {fidelity!r}")
+                known = sorted(self.fidelities, key=lambda f: abs(f - fidelity)) if is_number(fidelity) else ()
+                near = f", the nearest is {known[0]}" if known else ""
+                raise ValueError(f"fidelity must be one of .fidelities{near}, got {fidelity!r}")
             level = self.fidelities.index(fidelity)
         run = ~np.isnan(table.cost[row, :, 0])
         values = _last(table.values[row][run, : level + 1])

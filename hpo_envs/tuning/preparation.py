@@ -75,13 +75,13 @@ class Preparation:
 
     @classmethod
     def of(
-        cls, folder: Path, function: Any, space: Any, *, agent: str | Callable[..., Agent] | None = None,
-        budget: float | None = None, budget_unit: str | None = None, workers: int = 1,
-        objective: str | tuple[str, ...] = "score", goal: str | tuple[str, ...] = "max", bounds: Any = None,
-        best: float | tuple[float, ...] | None = None, reference: float | tuple[float, ...] | None = None,
-        epochs: int | None = None, candidates: int | None = None, seed: int = 0, sources: Iterable[Any] = (),
-        points: Iterable[Mapping[str, Any]] = (), constraints: Mapping[str, tuple[str, float]] | None = None,
-        salt: int = 0, **hyperparameters: Any,
+        cls, folder: Path, salt: int, /, function: Any, space: Any, *,
+        agent: str | Callable[..., Agent] | None = None, budget: float | None = None, budget_unit: str | None = None,
+        workers: int = 1, objective: str | tuple[str, ...] = "score", goal: str | tuple[str, ...] = "max",
+        bounds: Any = None, best: float | tuple[float, ...] | None = None,
+        reference: float | tuple[float, ...] | None = None, epochs: int | None = None, candidates: int | None = None,
+        seed: int = 0, sources: Iterable[Any] = (), points: Iterable[Mapping[str, Any]] = (),
+        constraints: Mapping[str, tuple[str, float]] | None = None, **hyperparameters: Any,
     ) -> "Preparation":  # fmt: skip
         """Prepare a search in a folder from arguments of `tune`; `function` is None for a search by ask and tell.
 
@@ -98,6 +98,7 @@ class Preparation:
         if epochs is not None:
             check_int("epochs", epochs)
         check_int("seed", seed, 0)
+        check_int("workers", scalar(workers))
 
         metrics_of(objective, goal, bounds)
         unit = budget_unit or ("evaluations" if epochs is None or function is None else "epochs")

@@ -119,11 +119,11 @@ class Search:
             for path in place.iterdir() if place.is_dir() else ():
                 with contextlib.suppress(FileNotFoundError):  # of another process that ends
                     regular(atomic.inside(folder, path), math.inf)
-        self._member = None
+        self._member, self._salt = None, 0
         if self._join:
             self._member = Membership(folder)
             self._stack.callback(self._member.close)
-            given["salt"] = int(self._member.name[-6:], 16)
+            self._salt = int(self._member.name[-6:], 16)
             if self._member.excluded():
                 raise ValueError(
                     f"out must be a folder whose processes all join, got {folder}, where one tunes alone: begin the "
@@ -146,10 +146,10 @@ class Search:
         if isinstance(sources, str) or not np.iterable(sources):
             raise ValueError(f"sources must be a list of source tasks, got {shown(sources)}")
         given["sources"] = tuple(sources)
-        prepared = Preparation.of(folder, **given)
+        prepared = Preparation.of(folder, self._salt, **given)
         if accept_changed and (apart_by_space := other_space(folder, prepared.header)) is not None:
             given["sources"], folder = (*given["sources"], folder), apart_by_space
-            prepared = Preparation.of(folder, **given)
+            prepared = Preparation.of(folder, self._salt, **given)
         params, header = prepared.params, prepared.header
         keep = accept_changed == "keep"
         if accept_changed and not keep:
@@ -313,7 +313,7 @@ class Search:
         Raises:
             ValueError: The trial is not pending here, or has neither score, report nor error; see also `finish`.
         """
-        if self.trials.get(trial.number) is not trial:
+        if not isinstance(trial, Trial) or self.trials.get(trial.number) is not trial:
             raise ValueError(f"trial must be pending, got {trial!r}")
         started, clock = self._asked[trial.number]
         seconds = time.monotonic() - clock

@@ -64,12 +64,12 @@ def configurations(tuned: Any, drawn: Drawn) -> str:
     ended = sorted((e for e in tuned if e.ended >= 0), key=lambda e: e.reward)  # the best above the others
     every = np.array([points.row(e.config) for e in ended])
     active, notes, failed = points.active(every), [*map(_note, ended)], sum(e.rewards is None for e in ended)
-    series, scores = _series(ended, name, tuned.header["goals"][0]), [e.metrics.get(name) for e in ended]
+    series, scores = _series(ended, name, tuned.header["goals"][0]), [e.metrics[name] for e in ended if e.rewards]
     axes: list[dict[str, Any]] = [
         {"labels": [*map(str, h.values)]} if h.kind == "categorical" else {"low": h.low, "high": h.high, "log": h.log}
         for h in points.space
     ]
-    shown = _shown([v for v in scores if v is not None], tuned.header["goals"][0])
+    shown = _shown(scores, tuned.header["goals"][0])
     axes.append({"low": min(shown), "high": max(shown), "log": False})
     last = [None] * failed + shown
     lines = {

@@ -104,6 +104,8 @@ def test_mistake_in_branch_is_named_at_end(capsys: pytest.CaptureFixture[str]) -
         ({"direction": "minimize"}, "arguments must be those of tune or of the agent, got 'direction': use goal"),
         ({"agent": "random", "n_trials": 3}, "got 'n_trials': use budget"),
         ({"workrs": 3}, "got 'workrs', did you mean 'workers'"),
+        ({"folder": "mine", "agent": "random"}, "must be those of tune or of the agent, got 'folder'"),
+        ({"salt": 3, "agent": "random"}, "must be those of tune or of the agent, got 'salt'"),
         ({"points": [{"x": 2.0}]}, r"points must be in the search space: x must be a number in \[0, 1\], got 2.0"),
         ({"points": [{"y": 2.0}]}, "points must be in the search space: name in config must be one of x, got 'y'"),
         ({"points": [{"x": 0.5}], "agent": "bo"}, "points must be left out for agents that choose from candidates"),

@@ -32,6 +32,7 @@ def test_fidelity_is_checkpoint_and_held_out_metrics_stay_held_out() -> None:
     assert first["perplexity"] == function.table.values[3, 0, 0, function.table.metric("perplexity")]
     assert function(config) == last
     rejects(r"fidelity must be one of .fidelities, the nearest is \d+, got 3", function, config, fidelity=3)
+    rejects("fidelity must be one of .fidelities, got 'a'", function, config, fidelity="a")
     cells = hpo_envs.Objective("NASBenchNLP-wikitext2-v0")
     key = cells.table.keys[5]
     assert set(cells({"key": key})) == {"validation_loss", "train_loss", "parameters", "cost"}

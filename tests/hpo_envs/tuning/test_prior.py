@@ -135,9 +135,8 @@ def test_no_agent_ignores_sources_in_silence(epochs: int | None, objective: Any,
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:
-                prepared = Preparation.of(
-                    tmp_path, helpers.epochs if epochs else float_of_x, {"x": (0.0, 1.0)}, agent=name, **given
-                )
+                function = helpers.epochs if epochs else float_of_x
+                prepared = Preparation.of(tmp_path, 0, function, {"x": (0.0, 1.0)}, agent=name, **given)
             except (ValueError, ModuleNotFoundError):
                 continue  # not for this problem
         said = any("does not learn from sources" in str(w.message) for w in caught)

@@ -287,6 +287,8 @@ def test_trials_may_be_told_late_and_as_failures() -> None:
     failed = search.tell(first, error=RuntimeError("out of memory"))
     assert (failed.status, failed.error) == ("failed", "RuntimeError: out of memory\n")
     rejects("trial must be pending, got <Trial 0", search.tell, first, {"a": 1.0, "b": 2.0})
+    rejects("trial must be pending, got None", search.tell, None, {"a": 1.0, "b": 2.0})
+    rejects("workers must be an int >= 1, got 'a'", Search, helpers.SPACE, workers="a")
     rejects("score must be given for a trial without reports", search.tell, second)
     assert search.tell(second, 1.0).status == "failed"  # one number for two objectives
     assert [e.ended for e in search.result] == [1, 2, 0]

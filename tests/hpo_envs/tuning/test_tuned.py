@@ -183,6 +183,15 @@ def test_failures_and_fronts_are_on_page(tmp_path: Path, cli: Any) -> None:
     assert (facts["best"], facts["pareto"]) == (None, 5 - failed)
 
 
+def test_page_shows_evaluation_with_one_finite_objective_of_two() -> None:
+    def one(config: Any) -> dict[str, float]:
+        return {"a": config["x"], "b": np.nan if config["x"] > 0.5 else 1.0}
+
+    tuned = tune(one, {"x": (0.0, 1.0)}, objective=("a", "b"), agent="random", budget=6, progress=False)
+    assert {e.status for e in tuned} == {"ok", "diverged"}
+    assert len(charts_of(page.render(tuned))["parallel"][0]["series"]) == 6
+
+
 def test_learning_curves_and_epochs_are_on_page() -> None:
     tuned = tune(helpers.epochs, helpers.SPACE, epochs=9, budget=60, progress=False)
     text = page.render(tuned)
