@@ -55,7 +55,7 @@ class CandidateAgent(OnCandidates):
         self.candidates = Candidates(problem)
         self.features = self.candidates.features
         self.candidates.shuffle(self.rng)
-        self._asked = 0
+        self._suggested = 0
         self.pretended = 0
         self.scored: Indices | None = None
         self.rows: list[int] = []
@@ -72,12 +72,12 @@ class CandidateAgent(OnCandidates):
             row = self._first()
         else:
             row = self._suggest_beside(list(dict.fromkeys(self.candidates.pending)))
-        self._asked += 1
+        self._suggested += 1
         return self.candidates.submit(row)
 
     def _in_design(self) -> bool:
         """Return whether the next candidate is one of the initial design."""
-        return max(self._asked, len(self.rows)) < self.initial or not self.rows
+        return max(self._suggested, len(self.rows)) < self.initial or not self.rows
 
     def _first(self) -> int:
         """Return the next candidate of the initial design."""
