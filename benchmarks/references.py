@@ -102,7 +102,7 @@ def study(known: Mapping[str, dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 
 @screen.on()
-def main(argv: list[str] | None = None) -> int:
+def main(argv: list[str] | None = None) -> None:
     """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=scales.REFERENCES, help="default: %(default)s")
@@ -117,7 +117,6 @@ def main(argv: list[str] | None = None) -> int:
             print(reference, flush=True)
             _write(args.out, {**known, **found})
     _write(args.out, found)
-    return 0
 
 
 def _write(path: Path, found: Mapping[str, dict[str, Any]]) -> None:
@@ -127,4 +126,4 @@ def _write(path: Path, found: Mapping[str, dict[str, Any]]) -> None:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    main()

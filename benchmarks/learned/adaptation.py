@@ -7,8 +7,6 @@ family's tables in other languages as source tasks; other configurations than in
 compares other designs of `in-context` with `bo`.
 """
 
-from __future__ import annotations
-
 import fnmatch
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -22,8 +20,7 @@ from hpo_envs.agents.transfer import policy_file
 from hpo_envs.agents.transfer.policy_file import PolicyWeights
 from hpo_envs.benchmarks.analysis import intervals, regret
 from hpo_envs.benchmarks.learned import in_context, policy
-from hpo_envs.benchmarks.papers import common
-from hpo_envs.benchmarks.papers.common import Reproduction
+from hpo_envs.benchmarks.papers.common import Record, Reproduction
 from hpo_envs.benchmarks.runs import run
 from hpo_envs.benchmarks.tasks import pools, priors
 from hpo_envs.benchmarks.tasks.sampled import Draws, SampledTasks
@@ -150,8 +147,8 @@ def trained(folder: Path) -> dict[str, str]:
     return found
 
 
-def adaptation(r: Reproduction) -> None:
-    """Measure and write regret on unseen tables, families and configurations against rivals that do not adapt."""
+def adaptation(r: Reproduction) -> list[Record]:
+    """Mean normalised regret on unseen tables, families and configurations, and adaptation gains over rivals."""
     with tempfile.TemporaryDirectory() as folder:
         files, seeds = trained(Path(folder)), list(r.seeds(TEST_SEEDS))
         tasks = [("table", f, i) for f in OTHER_TABLES for i in ids(f, OTHER_TABLES)]
@@ -166,9 +163,7 @@ def adaptation(r: Reproduction) -> None:
          "mean": f"{s[0].mean():.4f}", "final": f"{s[1].mean():.4f}", "seeds": len(seeds)}
         for (level, f, i, m), s in found.items()
     ])  # fmt: skip
-    rows = summary(found)
-    r.write("adaptation", rows)
-    common.show("mean normalised regret by family, and adaptation gains", rows)
+    return summary(found)
 
 
 def rewarded(without: str) -> PolicyWeights:
@@ -185,8 +180,8 @@ def rewarded(without: str) -> PolicyWeights:
     return PolicyWeights(f"without {without}", words, in_context.INPUTS, policy.CANDIDATES, 0, (member,))
 
 
-def designs(r: Reproduction) -> None:
-    """Measure the regret of designs of `in-context` on unseen families, minus that of `bo`; write the differences."""
+def designs(r: Reproduction) -> list[Record]:
+    """Mean regret of designs of `in-context` on unseen families, minus that of `bo`."""
     parts, made = list(in_context.TRAINING_PARTS), {}
     states = {part: in_context.record(part, SEARCHES, inputs=MORE_INPUTS) for part in parts}
     for inputs in (MORE_INPUTS[:1], MORE_INPUTS):
@@ -197,24 +192,20 @@ def designs(r: Reproduction) -> None:
         files = {name: str(policy_file.write(Path(folder) / f"{k}.npz", w)) for k, (name, w) in enumerate(made.items())}
         tried: dict[str, AgentSetting] = {"bo": ("bo", {}), "as shipped: supervised, posterior": ("in-context", {})}
         tried |= {name: ("in-context", {"file": file}) for name, file in files.items()}
-        tasks = [(f, i) for f in LEFT_OUT for i in ids(f)] + [
-            ("functions", f"function {k}") for k in range(TEST_FUNCTIONS)
-        ]
+        tasks = [(f, i) for f in LEFT_OUT for i in ids(f)]
+        tasks += [("functions", f"function {k}") for k in range(TEST_FUNCTIONS)]
         todo = [(i, *how, list(r.seeds(TEST_SEEDS))) for how in tried.values() for _, i in tasks]
         done = np.array(r.map(scores, todo, "designs", "table"))[:, 0].reshape(len(tried), len(tasks), -1)
     families = np.array([f for f, _ in tasks])
-    rows = [
-        _difference("family", m, of - done[0], families.tolist(), families) for m, of in zip(tried, done, strict=True)
-    ]
-    r.write("designs", rows[1:])
-    common.show("mean regret minus that of bo, by family", rows[1:])
+    others = [*zip(tried, done, strict=True)][1:]
+    return [_difference("family", m, of - done[0], families.tolist(), families) for m, of in others]
 
 
-def summary(found: Mapping[tuple[str, str, str, str], Floats]) -> list[dict[str, str]]:
-    """Return rows of mean regrets by family and over task groups, and of differences, which are gains if positive.
+def summary(found: Mapping[tuple[str, str, str, str], Floats]) -> list[Record]:
+    """Return rows of mean regrets by family and over task groups, of adaptation gains, and of differences of agents.
 
-    `found` has (2, seeds) mean and final regrets by level, family, task and method; only the means are used.
-    Differences have intervals on the fixed tasks and across task groups.
+    `found` has (2, seeds) mean and final regrets by level, family, task and method; only the means are used. Gains and
+    differences have intervals on the fixed tasks and across task groups.
     """
     rows = []
     for level in dict.fromkeys(k[0] for k in found):
@@ -225,20 +216,19 @@ def summary(found: Mapping[tuple[str, str, str, str], Floats]) -> list[dict[str,
         labels = families.tolist() if len({*families}) > 1 else [i.partition("-")[0] for _, i in tasks]
         for m, values in of.items():
             each = {f: f"{values[families == f].mean():.3f}" for f in dict.fromkeys(families.tolist())}
-            rows.append(
-                {"level": level, "method": m, **each, "mean": f"{intervals.grouped(values.mean(1), labels).mean():.3f}"}
-            )
+            mean = intervals.grouped(values.mean(axis=1), labels).mean()
+            rows.append({"level": level, "method": m, **each, "mean": f"{mean:.3f}"})
         for m in (m for m in RIVALS if m in of):
             rivals = [rival for rival in RIVALS[m] if rival in of]
             best = min(rivals, key=lambda rival: intervals.grouped(of[rival].mean(axis=1), labels).mean())
             rows += [_difference(level, f"gain of {m}: {best} minus it", of[best] - of[m], labels, families)]
         for m, other in (*(("in-context", other) for other in PLAIN), ("learned", "rgpe")):
-            if m in of:
+            if {m, other} <= of.keys():
                 rows += [_difference(level, f"{m} minus {other}", of[m] - of[other], labels, families)]
     return rows
 
 
-def _difference(level: str, name: str, apart: Floats, labels: Sequence[str], families: Any) -> dict[str, str]:
+def _difference(level: str, name: str, apart: Floats, labels: Sequence[str], families: Any) -> Record:
     each = {f: f"{apart[families == f].mean():.3f}" for f in dict.fromkeys(families.tolist())}
     here, there = intervals.fixed_tasks(apart), intervals.across_tasks(apart, labels)
     shown = {"mean": f"{there.mean:.3f}", "low": f"{there.low:.3f}", "high": f"{there.high:.3f}"}

@@ -153,7 +153,7 @@ def words_of(part: str | None) -> set[str]:
 
 
 @screen.on()
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Record states, train networks on all parts and with each part left out, and save them."""
     parser = argparse.ArgumentParser(prog="python -m hpo_envs.benchmarks.learned.in_context", description=__doc__)
     parser.add_argument("--searches", type=int, default=512, help="recorded for each part (default: %(default)s)")
@@ -170,8 +170,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"{made[-1].name}: {time.process_time() - begun:.0f} s", flush=True)
     args.out.mkdir(parents=True, exist_ok=True)
     print(policy_file.write(args.out / "in_context.npz", made))
-    return 0
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    main()

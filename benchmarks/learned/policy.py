@@ -209,7 +209,7 @@ def regret(w: Floats | None, envs: Any) -> tuple[float, float]:
 
 
 @screen.on()
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Train the selected weights; write them, networks of source tasks and a log of the validation."""
     parser = argparse.ArgumentParser(prog="python -m hpo_envs.benchmarks.learned.policy", description=__doc__)
     groups = {w.name: w for w in learned.shipped()}
@@ -227,8 +227,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     args.out.mkdir(parents=True, exist_ok=True)
     policy_file.write(args.out / "policy.npz", made, [prior(family) for family in OBJECTIVES])
     atomic.write_csv(args.out / "policy.csv", log, tuple(log[0]))
-    return 0
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    main()

@@ -174,7 +174,7 @@ def fit(group: Group, settings: Settings, seed: int, log: list[dict[str, object]
 
 
 @screen.on()
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Train the selected weights and save them."""
     parser = argparse.ArgumentParser(prog="python -m hpo_envs.benchmarks.learned.train", description=__doc__)
     parser.add_argument("--only", choices=[g.name for g in groups()], help="one group of tables instead of all")
@@ -196,8 +196,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     text = json.dumps({"names": list(START), "tables": "measured", "weights": file}, indent=1)
     atomic.write(args.out / "learned.json", text + "\n")
     atomic.write_csv(args.out / "training.csv", log, ("weights", "seed", "generation", "validation", "cpu_seconds"))
-    return 0
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    main()

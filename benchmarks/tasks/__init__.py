@@ -19,8 +19,6 @@ measure generalisation to unseen data. Splits never change; another division get
 sampled tasks at three levels: another table, other configurations, another family.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -171,8 +171,8 @@ def draw(found: Sequence[SharedSpace], path: Path) -> list[Path]:
 
 
 @screen.on()
-def main(words: Sequence[str] | None = None) -> int:
-    """Print the spaces and the number of similar pairs of tables; with `--out`, draw the spaces; return 0."""
+def main(words: Sequence[str] | None = None) -> None:
+    """Print the spaces and the number of similar pairs of tables; with `--out`, draw the spaces."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, help="folder of the picture")
     args = parser.parse_args(words)
@@ -182,8 +182,7 @@ def main(words: Sequence[str] | None = None) -> int:
     print(f"\n{sum(r > 0.9 for r, *_ in near)} of {len(near)} pairs correlate by more than 0.9")
     if args.out:
         print(*draw(found, args.out / "diversity"), sep="\n")
-    return 0
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    main()

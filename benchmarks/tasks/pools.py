@@ -1,7 +1,5 @@
 """Pools of tasks: the validation scores of the tables that ship, or of custom ones."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Tasks drawn at each reset, as a vectorized environment: table, objective, sub-space, subsample, source tasks."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from hpo_envs.benchmarks.papers.charhpo import analysis, settings
 from hpo_envs.benchmarks.papers.charhpo.settings import Sweep
 from hpo_envs.benchmarks.papers.common import Record, Reproduction
 from hpo_envs.benchmarks.plots import COLOURS
+from hpo_envs.tables.files import atomic
 from hpo_envs.tables.table import Floats
 
 BOXES = ("hidden_size", "embedding_size", "batch_size")
@@ -26,8 +28,12 @@ def tables(r: Reproduction) -> list[Record]:
     for e in published:
         ours = e.ours if isinstance(e.ours, str) else f"{e.ours:.6g}"
         r.compare_published(f"Table {e.key[0]}", " ".join(filter(None, e.key[1:])), e.published, ours, e.verdict)
-    for quantity, p, size in settings.sizes():
-        r.compare_published("Table 7", quantity, p.text, str(size), p.judge(size))
+    # Line counts of both shared tasks' data: CoNLL 2017 high, SIGMORPHON 2021 medium.
+    lines = {(row["task"], row["lang"]): row for row in atomic.read_csv(Path(__file__).with_name("sizes.csv"))}
+    for (table, task, lang, _, quantity), p in common.expected("charhpo").items():
+        if table == "7":
+            size = lines[task, lang][quantity]
+            r.compare_published("Table 7", f"{task} {lang} {quantity}", p.text, size, p.judge(int(size)))
     numbers = sorted({e.key[0] for e in published})
     return [_counts(str(n), *([e for e in of if e.key[0] == n] for of in (published, text))) for n in numbers] + [
         _counts("all", published, text)

@@ -2,14 +2,12 @@
 
 import functools
 from dataclasses import dataclass
-from pathlib import Path
 
 from hpo_envs.benchmarks.papers import common
 from hpo_envs.benchmarks.papers.common import Published
 from hpo_envs.tables import store
 from hpo_envs.tables.datasets.charhpo import RUNS, SCHEDULERS, parts
 from hpo_envs.tables.datasets.charhpo import build as charhpo
-from hpo_envs.tables.files import atomic
 from hpo_envs.tables.frames import natural
 from hpo_envs.tables.table import Floats, Table
 
@@ -59,17 +57,6 @@ def sweeps() -> tuple[Sweep, ...]:
         sampled = runs.drawn[:RUNS]
         out.append(Sweep(*parts(name), table, sampled, runs.drawn, runs.accuracy, runs.test))
     return tuple(out)
-
-
-SIZES = Path(__file__).with_name("sizes.csv")
-"""File of line counts of the data in Table 7, from both shared tasks: CoNLL 2017 high, SIGMORPHON 2021 medium."""
-
-
-def sizes() -> list[tuple[str, Published, int]]:
-    """Return a tuple for each size in Table 7: task, language and quantity as text; published size; lines of a file."""
-    counted = {(row["task"], row["lang"]): row for row in atomic.read_csv(SIZES)}
-    printed = [(key, p) for key, p in common.expected("charhpo").items() if key[0] == "7"]
-    return [(f"{key[1]} {key[2]} {key[4]}", p, int(counted[key[1], key[2]][key[4]])) for key, p in printed]
 
 
 Key = tuple[int, str, str, str, str]

@@ -20,22 +20,6 @@ from hpo_envs.tables.table import Table
 LOST = "Missing from the text of the paper at hand; the journal has it, doi:10.1162/tacl_a_00322."
 """Note on 27 cells of Table 3: GB_EI_R, GB_EIF_M and GB_EIF_R on en-ja, sw-en and so-en."""
 
-_UNITS = (1e3, 1.0, 1.0, 1.0, 1.0, 1e-4)
-
-
-def space(table: Table) -> str:
-    """Return the line of Table 1: the values of each hyperparameter in the table."""
-    columns = [np.unique(c / unit) for c, unit in zip(table.configs.T, _UNITS, strict=True)]
-    return "; ".join(", ".join(f"{v:.6g}" for v in values) for values in columns)
-
-
-def best(table: Table) -> tuple[int, float, list[str]]:
-    """Return the line of Table 2: number of models, best BLEU, and every configuration that has it."""
-    bleu = table.final("bleu")
-    rows = table.configs[bleu == bleu.max()] / _UNITS
-    texts = [f"{c[0]:g}k; " + "; ".join(f"{v:g}" for v in c[1:5]) + f"; {c[5]:.6g}e-4" for c in rows]
-    return len(table), float(bleu.max()), texts
-
 
 def compare(pair: str, table: Table) -> list[tuple[str, str, str, str]]:
     """Return the entries of a pair in Tables 1 and 2: where, quantity, published and our value.
@@ -44,10 +28,13 @@ def compare(pair: str, table: Table) -> list[tuple[str, str, str, str]]:
     1e-4), Table 2 the number of models, the best BLEU and its configuration.
     """
     printed = {(n, quantity): p.text for (n, of, _, quantity), p in analysis.expected().items() if n < 3 and of == pair}
-    n, top, configs = best(table)
-    best_of = printed[2, "configuration"]
-    ours = {"values": space(table), "models": str(n), "best BLEU": f"{top:.2f}"}
-    ours["configuration"] = best_of if best_of in configs else configs[0]
+    units, bleu, wanted = (1e3, 1.0, 1.0, 1.0, 1.0, 1e-4), table.final("bleu"), printed[2, "configuration"]
+    columns = [np.unique(c / unit) for c, unit in zip(table.configs.T, units, strict=True)]
+    best = table.configs[bleu == bleu.max()] / units
+    configs = [f"{c[0]:g}k; " + "; ".join(f"{v:g}" for v in c[1:5]) + f"; {c[5]:.6g}e-4" for c in best]
+    ours = {"values": "; ".join(", ".join(f"{v:.6g}" for v in values) for values in columns)}
+    ours |= {"models": str(len(table)), "best BLEU": f"{bleu.max():.2f}"}
+    ours["configuration"] = wanted if wanted in configs else configs[0]
     return [(f"Table {n}", quantity, text, ours[quantity]) for (n, quantity), text in printed.items()]
 
 

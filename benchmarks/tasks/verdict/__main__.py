@@ -241,7 +241,7 @@ def state(found: Mapping[str, Any], root: Path) -> None:
 
 
 @screen.on()
-def main(words: Sequence[str] | None = None) -> int:
+def main(words: Sequence[str] | None = None) -> None:
     """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", nargs="?", choices=("build", "publish", "show"), default="show")
@@ -257,8 +257,7 @@ def main(words: Sequence[str] | None = None) -> int:
     else:
         found = json.loads(SUMMARY.read_text("utf-8"))
         print(sentence(found), *(f"\n{name}\n" + "\n".join(t) for name, t in tables(found).items()), sep="\n")
-    return 0
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    main()

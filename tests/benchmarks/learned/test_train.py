@@ -98,7 +98,7 @@ def test_scores_weigh_end() -> None:
 
 def test_training_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["--only", "CharHPO", "--generations", "1", "--seeds", "1", "--out", str(tmp_path)]
-    assert train.main(command) == 0
+    train.main(command)
     file = json.loads((tmp_path / "learned.json").read_text())
     assert file["names"] == list(START)
     (weights,) = file["weights"]
