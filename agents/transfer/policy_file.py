@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import io
 import json
 import math
-import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +17,7 @@ import numpy.typing as npt
 from hpo_envs.agents.models import Floats, candidate_net, candidate_set
 from hpo_envs.agents.models.gp.stacked import START
 from hpo_envs.tables.checks import regular
+from hpo_envs.tables.files import unpacked
 
 RECORD, FORMAT = "record", 3
 
@@ -144,9 +143,7 @@ def read(file: str, sha256: str | None = None) -> Contents:
 
 @functools.lru_cache(maxsize=8)
 def _contents(data: bytes) -> Contents:
-    if sum(entry.file_size for entry in zipfile.ZipFile(io.BytesIO(data)).infolist()) > MOST_BYTES:
-        raise ValueError(f"more than {MOST_BYTES} bytes unpacked")
-    archive = np.load(io.BytesIO(data), allow_pickle=False)
+    archive = unpacked.arrays(data, MOST_BYTES)
     record = json.loads(str(archive[RECORD]))
     if record["format"] != FORMAT:
         raise ValueError(f"format {record['format']!r}")

@@ -18,6 +18,9 @@ from hpo_envs.tables.files.lock import locked
 
 NAME, FORMAT = "study.json", 1
 
+MOST_RUNS = 4 * MOST_SEEDS
+"""Largest number of runs of a folder."""
+
 LISTED = 3
 """Largest number of pairs of id and agent with missing runs, and of ranges of seeds of each, that a message lists."""
 
@@ -41,6 +44,8 @@ def note(folder: Path, pairs: Pairs, command: str = "") -> None:
         known = {key: seeds for key, seeds in (read(folder) or {}).items() if key[0] in here}
         for key, seeds in pairs.items():
             known[key] = known.get(key, set()) | {*seeds}
+        if (count := sum(map(len, known.values()))) > MOST_RUNS:
+            raise ValueError(f"a folder must have at most {MOST_RUNS} runs, got {count}")
         plain: dict[str, dict[str, list[list[int]]]] = {}
         for (env, agent), seeds in sorted(known.items()):
             plain.setdefault(env, {})[agent] = _ranges(seeds)
@@ -66,6 +71,9 @@ def read(folder: Path) -> dict[tuple[str, str], set[int]] | None:
         data = json.loads(regular(path).read_text(encoding="utf-8"))
         if data["format"] != FORMAT:
             raise ValueError(f"format {data['format']!r}")
+        listed = [pair for by in data["runs"].values() for ranges in by.values() for pair in ranges]
+        if (count := sum(len(_seeds(*pair)) for pair in listed)) > MOST_RUNS:
+            raise ValueError(f"{count} runs, more than {MOST_RUNS}")
         return {
             (env, agent): {seed for pair in ranges for seed in _seeds(*pair)}
             for env, by in data["runs"].items()

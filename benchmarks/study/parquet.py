@@ -22,12 +22,19 @@ from hpo_envs.benchmarks.study import flat
 from hpo_envs.benchmarks.study.block import ONCE, Block
 from hpo_envs.tables import Array
 from hpo_envs.tables.checks import regular
+from hpo_envs.tables.files import unpacked
 from hpo_envs.tables.table import STATUSES
 
 META = b"hpo_envs"
 
-MOST = 2**28
-"""Largest uncompressed size, in bytes, of the runs in the metadata."""
+SMALL, RATIO = 2**22, 8
+"""Limits of the runs in the metadata, uncompressed: this many bytes, or this many times the file's, if that is more."""
+
+READ = {
+    name: kind for name, kind in flat.SCHEMA_OF.items()
+    if name not in ("environment", "agent", "seed", "fidelity", "regret")
+}  # fmt: skip
+"""Columns that `decode` reads; the others follow from these and the metadata."""
 
 DAMAGE = (ValueError, TypeError, LookupError, AttributeError, OverflowError, RecursionError, OSError, MemoryError)
 """Errors raised by reading damaged or forged files."""
@@ -81,11 +88,18 @@ def decode(path: Path) -> Block:
     import pyarrow.parquet as pq
 
     try:
-        table = pq.ParquetFile(pa.BufferReader(data)).read(use_threads=False)
+        file = pq.ParquetFile(pa.BufferReader(data), read_dictionary=["status"])  # which could be one very long text
+        if (size := unpacked.parquet_size(file.metadata)) > (most := unpacked.limit_of(path)):
+            raise ValueError(unpacked.TOO_LARGE.format("the file", most, " unpacked", size))
+        for name in READ:
+            kind = pa.dictionary(pa.int32(), pa.string()) if name == "status" else flat.type_of(name)
+            if file.schema_arrow.field(name).type != kind:
+                raise ValueError(f"{name} of another type")
+        table = file.read([*READ], use_threads=False)
         meta = json.loads(table.schema.metadata[META])
         if meta.get("schema") != flat.SCHEMA:
             raise ValueError(f"schema {meta.get('schema', 0)!r}, not {flat.SCHEMA}: repeat its runs in another folder")
-        return _block(table.combine_chunks(), meta)
+        return _block(table.combine_chunks(), meta, max(SMALL, RATIO * len(data)))
     except (*DAMAGE, zlib.error, pa.ArrowException) as error:
         raise ValueError(f"{path} must be a file of runs written by this version of hpo_envs, got {error}") from None
 
@@ -105,13 +119,13 @@ def _ints(values: Any, low: int, high: int) -> npt.NDArray[np.int64]:
     return np.array(values, np.int64)
 
 
-def _block(table: Any, meta: Mapping[str, Any]) -> Block:
+def _block(table: Any, meta: Mapping[str, Any], most: int) -> Block:
     header, unpacker = meta["header"], zlib.decompressobj()
     if not isinstance(header, dict) or not all(isinstance(header.get(key), str) for key in ("env", "agent")):
         raise ValueError(f"the header {header!r:.80}")
-    text = unpacker.decompress(base64.b85decode(meta["runs"]), MOST)
+    text = unpacker.decompress(base64.b85decode(meta["runs"]), most)
     if not unpacker.eof:
-        raise ValueError(f"runs of more than {MOST} bytes")
+        raise ValueError(f"runs of more than {most} bytes")
     runs: dict[str, Any] = json.loads(text)
     seeds = _ints(runs["seeds"], 0, 2**63)
     which = _ints(runs["which"], 0, len(runs["rest"])).astype(np.intp)
@@ -148,7 +162,8 @@ def _values(table: Any, name: str, width: int) -> Array:
     if name == "seconds":
         return np.stack([_plain(table[f"{part}_seconds"]) for part in ("ask", "tell")], axis=1)
     if name == "status":
-        return _plain(pc.index_in(table[column], pa.array(STATUSES)))
+        status = _whole(table[column])
+        return _numbers(pc.index_in(status.dictionary, pa.array(STATUSES)).take(status.indices))
     if pa.types.is_list(flat.type_of(column)):
         lists = _whole(table[column])
         if lists.null_count or not np.array_equal(np.diff(_numbers(lists.offsets)), np.full(len(lists), width)):

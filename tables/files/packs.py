@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from hpo_envs.tables import Array as Array
 from hpo_envs.tables import catalogue
+from hpo_envs.tables.files import unpacked
 from hpo_envs.tables.files.folder import CorruptFile
 from hpo_envs.tables.table import Hyperparameter, Metric, Provenance, Table
 
@@ -123,9 +124,7 @@ FORMAT = 5
 _DIGEST = hashlib.sha256().digest_size
 
 _ARRAYS = ("values", "cost", "configs", "features", "levels", "status", "source_index")
-_DAMAGE = (
-    LookupError, TypeError, AttributeError, OverflowError, RuntimeError, MemoryError, EOFError, zipfile.BadZipFile,
-)  # fmt: skip
+_DAMAGE = (LookupError, TypeError, AttributeError, OverflowError, RecursionError, MemoryError)
 
 
 def pack(table: Table) -> bytes:
@@ -160,9 +159,9 @@ def unpack(content: bytes) -> Table:
 
 
 def _unpack(content: bytes) -> Table:
-    with np.load(io.BytesIO(content), allow_pickle=False) as data:
-        head = json.loads(data["head"].tobytes())
-        arrays = {a: data[a] for a in _ARRAYS}
+    data = unpacked.arrays(content, len(content))  # `pack` does not compress
+    head = json.loads(data["head"].tobytes())
+    arrays = {a: data[a] for a in _ARRAYS}
     if head["format"] != FORMAT:
         raise ValueError(f"format must be {FORMAT}, got {head['format']}")
     if len(head["provenance"]["sha256"]) != 64:

@@ -4,11 +4,14 @@ import gzip
 import io
 import math
 import struct
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
+
+import numpy as np
 
 from hpo_envs.tables.checks import BYTES, regular
 
@@ -20,9 +23,9 @@ ENTRIES = 100_000
 
 DAMAGE = (
     zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, gzip.BadGzipFile, zlib.error, struct.error,
-    OverflowError, MemoryError,
+    OverflowError, MemoryError, tokenize.TokenError, SyntaxError,
 )  # fmt: skip
-"""Errors raised by damaged, encrypted and forged files, beside `ValueError`."""
+"""Errors raised by damaged, encrypted and forged files and headers of arrays, beside `ValueError`."""
 
 TOO_LARGE = "{} must be at most {} bytes{}, got {}"
 
@@ -73,6 +76,20 @@ def members(content: bytes, most: int, read: Callable[[IO[bytes], int], Any]) ->
             return found
     except DAMAGE as error:
         raise ValueError(str(error) or type(error).__name__) from None
+
+
+def arrays(content: bytes, most: int) -> dict[str, Any]:
+    """Return the arrays of an `.npz` file by name, none of them pickled objects; errors are those of `members`."""
+    found = members(content, most, lambda stream, _: np.lib.format.read_array(stream, allow_pickle=False))
+    return {name.removesuffix(".npy"): array for name, array in found.items()}
+
+
+def parquet_size(facts: Any) -> int:
+    """Return a lower bound of the unpacked size in bytes of a Parquet file, as its metadata `facts` states it."""
+    chunks = [facts.row_group(i).column(k) for i in range(facts.num_row_groups) for k in range(facts.num_columns)]
+    width = {facts.schema.column(k).path: facts.schema.column(k).length for k in range(facts.num_columns)}
+    values = sum(int(max(8, width[c.path_in_schema]) * c.num_values) for c in chunks)
+    return max(values, sum(int(c.total_uncompressed_size) for c in chunks))
 
 
 def limit_of(path: Path) -> int:

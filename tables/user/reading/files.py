@@ -102,11 +102,9 @@ def _parquet_sizes(content: bytes) -> Iterator[int]:
     from pyarrow import parquet
 
     facts = parquet.read_metadata(pa.BufferReader(content))
-    chunks = [facts.row_group(i).column(k) for i in range(facts.num_row_groups) for k in range(facts.num_columns)]
-    width = {facts.schema.column(k).path: facts.schema.column(k).length for k in range(facts.num_columns)}
-    yield sum(int(max(8, width[c.path_in_schema]) * c.num_values) for c in chunks)
-    yield sum(int(c.total_uncompressed_size) for c in chunks)
-    texts = [*{c.path_in_schema: 0 for c in chunks if c.physical_type == "BYTE_ARRAY"}]
+    yield unpacked.parquet_size(facts)
+    columns = (facts.schema.column(k) for k in range(facts.num_columns))
+    texts = [column.path for column in columns if column.physical_type == "BYTE_ARRAY"]
     file = parquet.ParquetFile(pa.BufferReader(content), pre_buffer=False, read_dictionary=texts)
     size = 0
     for group in range(facts.num_row_groups if texts else 0):

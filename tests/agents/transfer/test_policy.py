@@ -60,9 +60,9 @@ def hostile(file: str) -> dict[str, bytes]:
         np.save(buffer, array, allow_pickle=True)
         return buffer.getvalue()
 
-    def packed(content: dict[str, bytes]) -> bytes:
+    def packed(content: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
         buffer = io.BytesIO()
-        with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        with zipfile.ZipFile(buffer, "w", method) as archive:
             for name, data in content.items():
                 archive.writestr(name, data)
         return buffer.getvalue()
@@ -76,6 +76,7 @@ def hostile(file: str) -> dict[str, bytes]:
         "list": packed(entries | {"record.npy": npy(np.array("[]"))}),
         "format": packed(entries | {"record.npy": npy(np.array('{"format": 9}'))}),
         "bomb": packed(entries | {"more": b"0" * (32 << 20)}),
+        "bzip2": packed(entries, zipfile.ZIP_BZIP2),  # Python unpacks it beyond the size that it declares
         "no array": packed({k: v for k, v in entries.items() if k != array}),
         "short array": packed(entries | {array: entries[array][:-2]}),
         "nan": packed(entries | {array: npy(np.full((1, 4), np.nan, "<f2"))}),

@@ -2,6 +2,7 @@
 
 import io
 import tempfile
+import tracemalloc
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -162,10 +163,17 @@ def test_damaged_and_large_archives_are_refused_in_one_line(
         "compression 12": zipped(path, content, zipfile.ZIP_BZIP2).read_bytes(),
         "bytes unpacked": zipped(path, {archive.STUDY: bytes(archive.UNPACKED + 1)}, zipfile.ZIP_DEFLATED).read_bytes(),
     }
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr(archive.STUDY, b" " * 200_000_000)
+        file.infolist()[0].file_size = 100
+    cases["Bad CRC-32"] = path.read_bytes()
+    tracemalloc.start()
     for said, data in cases.items():
         path.write_bytes(data)
         with pytest.raises(ValueError, match=f"(?i)a.zip must be an archive of runs .*{said}[^\n]*$"):
             archive.challenge(path, ["bo"])
+    assert tracemalloc.get_traced_memory()[1] < 50e6
+    tracemalloc.stop()
 
 
 def test_committed_runs_of_track_are_made_again() -> None:

@@ -2,6 +2,7 @@
 
 import dataclasses
 import itertools
+import json
 import math
 import types
 from pathlib import Path
@@ -103,6 +104,7 @@ def test_expected_runs_are_kept_and_extended(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "text",
     ["", "[]", "{}", '{"format": 2, "runs": {}}', '{"format": 1, "runs": {"E": 3}}', "[" * 5000]
+    + [json.dumps({"format": 1, "runs": {"E": {agent: [[0, 999_999]] for agent in "abcde"}}})]
     + [
         f'{{"format": 1, "runs": {{"E": {{"a": [{pair}]}}}}}}'
         for pair in ("[0, 1e9]", "[0, 999999999999]", "[2, 1]", "3")

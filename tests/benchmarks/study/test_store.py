@@ -1,13 +1,16 @@
 """The store of runs: bit-identical after reading, complete or absent, without duplicates, never mixed."""
 
+import base64
 import copy
 import dataclasses
 import json
 import multiprocessing
+import zlib
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,7 +19,7 @@ from hypothesis.extra import numpy as hnp
 from hpo_envs.benchmarks.analysis import regret
 from hpo_envs.benchmarks.runs import Run, run
 from hpo_envs.benchmarks.runs.episodes import seeds_of
-from hpo_envs.benchmarks.study import flat, store
+from hpo_envs.benchmarks.study import flat, parquet, store
 from hpo_envs.benchmarks.study.block import Block
 from hpo_envs.tables import store as tables
 from tests.helpers import rejects
@@ -205,6 +208,24 @@ def write_in_steps(folder: Path, ready: Any, order: list[int]) -> None:
     ready.wait()
     for seed in order:
         store.write([make(seed, k=200), make(seed + 1, k=200)], folder)
+
+
+@pytest.mark.hostile
+def test_small_parts_that_unpack_to_large_ones_are_rejected(tmp_path: Path) -> None:
+    table = flat.evaluations(Block.of([known(0, 2)]))
+    meta: dict[str, Any] = {"schema": flat.SCHEMA, "header": make(0).header, "layout": []}
+    at = table.schema.get_field_index("status")
+    for large, runs, message in (
+        (pa.concat_tables([table] * 2**17).combine_chunks(), b"", "must be at most 10000000 bytes unpacked"),
+        (table.set_column(at, "status", pa.nulls(2, pa.int64())), b"", "status of another type"),
+        (table, b'{"a":[' + b"[]," * 2**21 + b"[]]}", "runs of more than 4194304 bytes"),
+    ):
+        packed = {**meta, "runs": base64.b85encode(zlib.compress(runs)).decode()}
+        data = parquet.bytes_of(large.replace_schema_metadata({parquet.META: json.dumps(packed)}))
+        path = tmp_path / parquet.name_of("random", np.array([0]), data)
+        path.write_bytes(data)
+        assert len(data) < 60_000
+        rejects(message, parquet.decode, path)
 
 
 @pytest.mark.hostile

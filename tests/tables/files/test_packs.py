@@ -97,3 +97,14 @@ def test_pack_and_unpack_are_inverse(name: str) -> None:
     assert (again.keys, again.space, again.metrics) == (table.keys, table.space, table.metrics)
     for array in ("values", "cost", "configs", "features", "status", "source_index"):
         assert np.array_equal(getattr(again, array), getattr(table, array), equal_nan=array in ("values", "cost"))
+
+
+@pytest.mark.hostile
+def test_tables_larger_than_their_file_are_rejected() -> None:
+    content = packs.pack(store.load("nmthpo/zhen"))[32:]
+    with np.load(io.BytesIO(content)) as data:
+        arrays = {name: data[name] for name in data.files}
+    sink = io.BytesIO()
+    np.savez_compressed(sink, **arrays, more=np.zeros(2**20))
+    bad = sink.getvalue()
+    rejects("bytes unpacked, more than", packs.unpack, hashlib.sha256(bad).digest() + bad)
