@@ -1,5 +1,6 @@
 """JSON documents as lines of runs: nested values (depth), lists, curves, tables joined by a key; Ax, SMAC3, Trainer."""
 
+import contextlib
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -44,7 +45,9 @@ def of_json(source: str, content: bytes, alone: bool = True) -> Document:
     document = parse(source, content)
     found = Document(document)
     if isinstance(document, Mapping):
-        tool = _of_ax(document) or _of_trainer(document) or _of_curves(document)
+        tool = None
+        with contextlib.suppress(AttributeError, LookupError, TypeError, ValueError, RecursionError):  # another's
+            tool = _of_ax(document) or _of_trainer(document) or _of_curves(document)
         found = tool or _of_tables(document, alone) or _of_mapping(document, alone)
     if not isinstance(found.lines, list) or not found.lines or not all(isinstance(r, Mapping) for r in found.lines):
         raise ValueError(f"{source} must list runs as objects, got {str(document)[:40]!r}")
@@ -81,7 +84,8 @@ def _of_tables(document: Mapping[str, Any], alone: bool) -> Document | None:
         lines = tables[main]
         for name, (field, key) in keys.items():
             short = re.sub(r"s$", "", name)
-            more = {str(line[key]): {f"{short}.{k}": v for k, v in line.items() if k != key} for line in tables[name]}
+            parts = ((str(line.get(key)), line) for line in tables[name])
+            more = {at: {f"{short}.{k}": v for k, v in line.items() if k != key} for at, line in parts}
             lines = [line | more.get(str(line.get(field)), {}) for line in lines]
         said = [Decision("file", (name,), f"joined to {main} by {field}") for name, (field, _) in keys.items()]
         others = tuple(key for key in document if key not in (main, *keys))
@@ -114,7 +118,7 @@ def _table(value: Any, document: Mapping[str, Any]) -> list[RunDocument]:
         names = [*SMAC[:6], "cpu_time", *SMAC[6:]] if len(rows[0]) == 11 else [*SMAC]
     if not names or not isinstance(names, list) or any(len(row) != len(names) for row in rows):
         return []
-    return [dict(zip(names, row, strict=True)) for row in rows]
+    return [dict(zip(map(str, names), row, strict=True)) for row in rows]
 
 
 def _key(lines: list[RunDocument], name: str, table: list[RunDocument]) -> tuple[str, str] | None:

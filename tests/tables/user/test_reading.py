@@ -189,6 +189,18 @@ def test_non_list_of_runs(text: str, message: str) -> None:
     rejects(message, documents.of_json, "f.json", text.encode())
 
 
+@pytest.mark.parametrize(
+    ("document", "lines"),
+    [
+        ({"trials": 1, "data_by_trial": [], "runs": [{"lr": 1}]}, [{"lr": 1}]),
+        ({"columns": [[1]], "data": [[0.5]], "runs": [{"lr": 1}, {"lr": 2}]}, [{"lr": 1}, {"lr": 2}]),
+        ({"runs": [{"lr_id": 1}], "lrs": [{"id": 1, "lr": 0.1}, {"lr": 0.2}]}, [{"lr_id": 1, "lr.lr": 0.1}]),
+    ],
+)
+def test_keys_of_tools_may_have_other_values(document: Any, lines: Any) -> None:
+    assert documents.of_json("f.json", json.dumps(document).encode()).lines == lines
+
+
 def test_folder_has_file_or_subfolder_for_each_run(tmp_path: Path) -> None:
     for i in (10, 2):
         (tmp_path / str(i)).mkdir()
