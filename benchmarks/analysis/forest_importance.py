@@ -16,9 +16,6 @@ import numpy.typing as npt
 
 from hpo_envs.tables.table import Floats, Hyperparameter, Table
 
-TREES, RESAMPLES = 64, 20
-"""Default number of trees in a forest, and number of forests for bootstrap intervals."""
-
 
 @dataclass(frozen=True)
 class Dimension:
@@ -121,7 +118,7 @@ def importance(
     axes: Sequence[Dimension],
     *,
     cutoff: float | None = None,
-    trees: int = TREES,
+    trees: int = 64,
     seed: int = 0,
 ) -> ForestImportance:
     """Return the functional ANOVA of a random forest fitted to runs.
@@ -169,10 +166,10 @@ def importance(
 def intervals(configs: Floats, scores: Floats, axes: Sequence[Dimension]) -> Floats:
     """Return the (2, d) lower and upper bounds of 95 % bootstrap intervals of `ForestImportance.main`.
 
-    They use `RESAMPLES` forests of 15 trees, each on runs drawn with replacement. Arguments are those of `importance`.
+    They use 20 forests of 15 trees, each on runs drawn with replacement. Arguments are those of `importance`.
     """
     rng, shares = np.random.default_rng(0), []
-    for k in range(RESAMPLES):
+    for k in range(20):
         drawn = rng.integers(len(scores), size=len(scores))
         shares.append(importance(configs[drawn], scores[drawn], axes, trees=15, seed=k).main)
     return np.asarray(np.quantile(shares, [0.025, 0.975], axis=0))

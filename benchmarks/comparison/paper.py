@@ -154,7 +154,8 @@ def study_of(runs: Any) -> str:
     environments, agents = [], []
     for _, r in runs.drop_duplicates("environment").iterrows():
         given = json.loads(r["env_kwargs"]) | ({"transfer": r["transfer"]} if r["transfer"] else {})
-        if r["subsample"] < 1 or kind_of_action(r["environment"], {}) in ("rows", "fidelity"):
+        known = registry.find(r["environment"]) is not None
+        if r["subsample"] < 1 or (known and kind_of_action(r["environment"], {}) in ("rows", "fidelity")):
             given["subsample"] = r["subsample"]
         environments.append(_toml({"id": r["environment"], **given}))
     for _, r in runs.drop_duplicates("agent").iterrows():

@@ -12,9 +12,6 @@ from hpo_envs.benchmarks.comparison import targets
 from hpo_envs.benchmarks.comparison.scored import AgentRuns
 from hpo_envs.tables.table import Floats
 
-STAGES = (0.25, 0.5, 1.0)
-"""Fractions of the budget at which fronts are drawn."""
-
 
 def within_budget(rewards: Floats, costs: Floats, budget: float, fraction: float) -> Floats:
     """Return the (k, 2) rewards of the evaluations within a fraction of the budget: at least the first; all for 1."""
@@ -49,7 +46,7 @@ def of_cells(cells: Mapping[tuple[str, str], AgentRuns]) -> dict[str, Any]:
         header = next(iter(by.values())).header
         grid = _grid([rewards for cell in by.values() for rewards, _ in cell.fronts])
         sign, stages = of_header(header).signs, {}
-        for share in STAGES:
+        for share in (0.25, 0.5, 1.0):
             each = {a: surfaces(cell.fronts, float(header["budget"]), grid, share) for a, cell in by.items()}
             stages[f"{share:.0%}"] = {a: [s * sign[1] for s in found] for a, found in each.items()}
         result[env] = {"objectives": [*header["objectives"]], "signs": sign, "x": grid * sign[0], "stages": stages}

@@ -6,16 +6,12 @@ from typing import Any
 from hpo_envs.benchmarks.analysis import significance
 from hpo_envs.benchmarks.report import numbers, sentences
 
-SCALE = {
-    False: "lower is better: 0 is the best known score, 1 the median configuration",
-    True: "no known scale, lower is better",
-}
-
 LEGEND = """\
 {name}: {score} [95 % interval over seeds]; {scale}
 on these tasks: best, tied for best, worse, or inconclusive, with the tasks fixed and only the seeds random
 {across}final regret: at the end; solved: runs that end with the best known configuration"""
 
+KNOWN = "lower is better: 0 is the best known score, 1 the median configuration"
 ACROSS = "across tasks: the same for random tasks, with the 95 % interval of the mean\n"
 
 SELECTIONS = """\
@@ -41,7 +37,8 @@ def of_track(track: Mapping[str, Any]) -> str:
     columns["solved"] = [numbers.share(r["solved"]) for r in ranking]
     rows = [list(columns), *map(list, zip(*columns.values(), strict=True))]
     title = f"{track['name']}: {sentences.runs(track)}"
-    legend = LEGEND.format(name=name, scale=SCALE[raw], score=sentences.measure(track), across=ACROSS * across)
+    scale = "no known scale, lower is better" if raw else KNOWN
+    legend = LEGEND.format(name=name, scale=scale, score=sentences.measure(track), across=ACROSS * across)
     return "\n\n".join([f"{title}\n{aligned(rows)}", " ".join(sentences.verdict(track)), legend])
 
 

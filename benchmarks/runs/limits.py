@@ -19,8 +19,6 @@ RUN_SECONDS = 3600.0
 GRACE = 5.0
 """Seconds between the end of the time limit and the kill of a worker whose code has not stopped."""
 
-LONGEST = 1e9
-"""Longest time limit in seconds; clocks do not accept much longer ones."""
 
 SHARE = 0.8
 """Fraction of the free memory at the start that a batch of runs may use."""
@@ -62,7 +60,7 @@ def deadline(
     """
     main = threading.current_thread() is threading.main_thread() and hasattr(signal, "setitimer")
     text = text.format(seconds)
-    seconds = min(seconds, LONGEST)
+    seconds = min(seconds, 1e9)  # clocks do not accept much longer ones
     _tell((seconds, text))
     try:
         with _alarm(seconds) if main else _thread(seconds):
@@ -171,8 +169,7 @@ def one_blas_thread() -> contextlib.AbstractContextManager[Any]:
     """
     import scipy.linalg  # noqa: F401
 
-    limiter: contextlib.AbstractContextManager[Any] = _libraries(len(sys.modules)).limit(limits=1, user_api="blas")
-    return limiter
+    return _libraries(len(sys.modules)).limit(limits=1, user_api="blas")  # type: ignore[no-any-return]
 
 
 @functools.lru_cache(maxsize=1)

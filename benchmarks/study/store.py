@@ -44,8 +44,6 @@ def code_of(header: Mapping[str, Any]) -> str:
 AGENT_KEYS = ("agent", "algorithm", "hyperparameters", *CODE_KEYS[:3], "isolated")
 """Header keys that may differ between agents on one id."""
 
-RunKey = tuple[str, str, int]
-"""Key of a run, (env, agent, seed), unique in a store."""
 
 Check = Callable[[Path, Block], object]
 """Check of a part before its runs are used, such as `hpo_envs.benchmarks.comparison.replay.Replay`."""
@@ -84,8 +82,8 @@ def digest(runs: Iterable[Run]) -> str:
     return digest_of(blocks_of([*runs]))
 
 
-def key_of(run: Run) -> RunKey:
-    """Return the key of a run in a store: id, agent and seed."""
+def key_of(run: Run) -> tuple[str, str, int]:
+    """Return the key of a run, unique in a store: id, agent and seed."""
     return run.header["env"], run.header["agent"], run.seed
 
 

@@ -21,9 +21,6 @@ if TYPE_CHECKING:
 TASK_SECONDS = 5.0
 """Target duration of a task in seconds: a crash loses no more, and it far exceeds an executor's overhead."""
 
-LARGEST = 128
-"""Largest number of runs per batch; more would use memory without being faster."""
-
 
 @dataclass(frozen=True)
 class StudyTask:
@@ -103,7 +100,7 @@ def _perform(task: StudyTask, isolate: Literal[False] | IsolatedProcess) -> Task
         if spent >= task.seconds:
             break
         left = int((task.seconds - spent) / max(spent, 1e-9) * len(runs))  # a coarse clock may stand still
-        size = max(1, min(4 * size, LARGEST, left))
+        size = max(1, min(4 * size, 128, left))  # more would use memory without being faster
     return TaskResult(task, tuple(runs), time.perf_counter() - start)
 
 

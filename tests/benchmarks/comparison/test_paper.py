@@ -1,5 +1,6 @@
 """Files of a paper: the tables agree with the runs, and the study repeats them."""
 
+import dataclasses
 import shutil
 import subprocess
 import tomllib
@@ -71,7 +72,9 @@ def test_toml_of_plain_data() -> None:
 def test_appendix_has_call_that_writes_it(tmp_path: Path) -> None:
     raw = {"variant": "paper"}  # no scale, so no pictures
     runs = run("random", "CushLEPOR-ted-ende-v0", range(2), budget=3, env_kwargs=raw)
-    Comparison.of(runs).paper(tmp_path / "out")
+    gone = [dataclasses.replace(one, header={**one.header, "env": "Gone-v0"}) for one in runs]  # with its plugin
+    Comparison.of(gone).paper(tmp_path / "out")
+    assert 'id" = "Gone-v0"' in (tmp_path / "out" / "study.toml").read_text()
     assert f"Comparison.of(runs).paper('{tmp_path / 'out'}')" in (tmp_path / "out" / "appendix.tex").read_text()
     store.write(runs, tmp_path / "runs")
     Comparison.load(tmp_path / "runs").paper(tmp_path / "out")
