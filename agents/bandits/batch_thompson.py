@@ -47,8 +47,9 @@ class BTS(ConfidentAgent):
 
     def sample(self) -> int:
         """Return a draw from pi, and queue the other arms of the batch, drawn from the same pi."""
-        self._out = self.batch_size * self.batch
-        self._queue.extend(self.draw(self.pi) for _ in range(self._out - 1))
+        drawn = self.batch_size * self.batch
+        self._out += drawn  # several workers may begin a batch before the results of the last one
+        self._queue.extend(self.draw(self.pi) for _ in range(drawn - 1))
         return self.draw(self.pi)
 
     def update(self) -> None:

@@ -21,6 +21,18 @@ def test_a_batch_is_drawn_from_one_pi() -> None:
     assert len(play(vector, [0.5, 0.501], limit=300)) % 4 == 0
 
 
+def test_a_batch_that_begins_before_the_last_one_ended_delays_the_stop() -> None:
+    agent: Any = agents.make("bts", problem(2, budget=None), 0, batch_size=4, confidence=0.8)
+    play(agent, [0.5, 0.5], limit=6)
+    pulls = [agent.ask() for _ in range(8)]  # by several workers
+    for arm in pulls[:4]:
+        agent.tell(arm, [0.1, 0.9][arm], {})
+    assert (agent.pi.max() > 0.8, agent.done) == (True, False)
+    for arm in pulls[4:]:
+        agent.tell(arm, [0.1, 0.9][arm], {})
+    assert agent.done
+
+
 def test_nonadaptive_forms() -> None:
     agent = agents.make("nonadaptive", problem(4, budget=18), 0)
     assert np.bincount(play(agent, [0.5, 0.5, 0.5, 0.5])).tolist() == [4] * 4
