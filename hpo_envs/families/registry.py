@@ -104,7 +104,7 @@ def require_spec(argument: str, env_id: str) -> Spec:
 
 
 def family_of(env_id: str) -> Family | None:
-    """Return the record of an id's family; None for an id that is not of this suite."""
+    """Return the record of an id's family; None for an unknown id; ValueError if the id's plugin is broken."""
     spec = find(env_id)
     return FAMILIES[spec.family] if spec else None
 

@@ -65,7 +65,7 @@ class Sweeps(BoxFunction):
 
 
 def among(sweeps: Sequence[str] | None, tasks: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Return the elements of `tasks` that belong to the sweeps, named as in `g2p-geo-lstm`; all for None.
+    """Return the elements of `tasks`, sorted, that belong to the sweeps, named as in `g2p-geo-lstm`; all for None.
 
     Raises:
         ValueError: Unknown sweep, or no task left.
@@ -87,7 +87,7 @@ def matching(wanted: Mapping[str, Any], where: str) -> npt.NDArray[np.int64]:
         where: Name of the mapping in error messages; empty for arguments.
 
     Raises:
-        ValueError: No task has the properties.
+        ValueError: A value is unknown, or no task has these properties.
     """
     for key, value in wanted.items():
         known = list(dict.fromkeys(called[key] for called in CALLED))

@@ -1,4 +1,4 @@
-"""Counts for scores, and the resamples of the training set."""
+"""Counts of predictions, from which scores follow; spans of tags, shapes of words, resamples of the training set."""
 
 import time
 from collections.abc import Callable, Sequence
