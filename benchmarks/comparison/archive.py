@@ -23,11 +23,9 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from hpo_envs.benchmarks.comparison.comparison import Comparison
-from hpo_envs.benchmarks.comparison.replay import Replay
 from hpo_envs.benchmarks.runs import executors
 from hpo_envs.benchmarks.study import flat, manifest, parquet
 from hpo_envs.benchmarks.study.scheduler import conduct, progress
-from hpo_envs.benchmarks.study.store import Store
 from hpo_envs.benchmarks.study.study import Study, entrants, from_data, from_file
 from hpo_envs.tables import screen
 from hpo_envs.tables.checks import regular
@@ -54,8 +52,7 @@ def build(runs: Path, track: Path = TRACK) -> tuple[bytes, bytes]:
     comparison = Comparison.load(runs)
     if comparison.missing:
         raise ValueError(f"an archive must have all runs of its track, got {comparison.missing}")
-    known = json.loads((runs / manifest.NAME).read_text(encoding="utf-8"))
-    expected = json.dumps(known | {"commands": []}).encode()
+    expected = json.dumps(json.loads((runs / manifest.NAME).read_bytes()) | {"commands": []}).encode()
     sink = io.BytesIO()
     parts = {path.relative_to(runs).as_posix(): path.read_bytes() for path in sorted(runs.glob("*/*.parquet"))}
     with zipfile.ZipFile(sink, "w") as file:
@@ -66,18 +63,15 @@ def build(runs: Path, track: Path = TRACK) -> tuple[bytes, bytes]:
 
 @contextlib.contextmanager
 def opened(path: Path) -> Iterator[tuple[Study, Path]]:
-    """Context of an archive's study, with the agent `random` alone, and a temporary folder of its runs.
-
-    Agents that an archive names are not imported. A `ValueError` if the file is no archive or too large.
-    """
+    """Context of an archive's study, without its agents, and of a folder of its runs; a `ValueError` if damaged."""
     with tempfile.TemporaryDirectory(prefix="hpo-envs-archive-") as name:
         try:
             content = regular(path, UNPACKED).read_bytes()
             files = unpacked.members(content, UNPACKED, lambda stream, size: stream.read(size))
-            study = from_data(tomllib.loads(files[STUDY].decode()) | {"agents": "random"})
-            if not (parts := [file for file in files if _PART.fullmatch(file)]):
+            if STUDY not in files or not (parts := [file for file in files if _PART.fullmatch(file)]):
                 raise ValueError("none of its files")
-        except (KeyError, RecursionError, ValueError) as error:
+            study = from_data(tomllib.loads(files[STUDY].decode()) | {"agents": "random"})  # its own are not imported
+        except (RecursionError, ValueError) as error:
             raise ValueError(f"{path} must be an archive of runs (python -m {__name__} build), got {error}") from None
         for file in (*parts, *({manifest.NAME} & files.keys())):
             (Path(name) / file).parent.mkdir(exist_ok=True)
@@ -89,30 +83,23 @@ def challenge(path: Path, agents: Sequence[str], isolate: bool | str = False) ->
     """Return the study of an archive with other agents, which must be new to it; see `opened` and `entrants`."""
     with opened(path) as (study, folder):
         own = tuple(entrant for name in agents for entrant in entrants(name, isolate))
-        matches = (parquet.SHARD_NAME.fullmatch(part.name) for part in folder.glob("*/*.parquet"))
-        if both := {e.name for e in own} & {unquote(match[1]) for match in matches if match}:
+        if both := {e.name for e in own} & {unquote(p.name.rsplit("-", 3)[0]) for p in folder.glob("*/*.parquet")}:
             raise ValueError(f"--agents must be new to the archive, got {', '.join(sorted(both))}")
         return dataclasses.replace(study, agents=own)
 
 
 def rank(comparison: Comparison, path: Path) -> Comparison:
-    """Replay the runs of an archive, add them to a comparison and return it; set `missing`, and extend `checked`.
-
-    Raises:
-        ValueError: A replay gives other results, files are damaged, or the runs cannot be compared.
-    """
-    replay = Replay()
-    found: dict[tuple[str, str], set[int]] = {}
+    """Add an archive's replayed runs, `missing` and `checked` to a comparison, and return it; errors as in `load`."""
     with opened(path) as (_, folder):
         try:
-            for block in Store(folder).once(check=replay):
+            archived = Comparison.load(folder)
+            for block in archived.blocks():
                 comparison.add(block)
-                found.setdefault((block.header["env"], block.header["agent"]), set()).update(block.seeds.tolist())
-            comparison.missing = manifest.missing(folder, found)
-        except (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError) as error:  # false headers
+        except ValueError as error:
             said = str(error).replace(str(folder), str(path))
             raise ValueError(f"{path} must have runs that can be compared with these: {said}") from None
-    comparison.checked = " ".join(filter(None, [comparison.checked, str(replay)]))
+    comparison.missing = archived.missing
+    comparison.checked = " ".join(filter(None, [comparison.checked, archived.checked]))
     return comparison
 
 

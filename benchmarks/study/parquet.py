@@ -30,12 +30,6 @@ META = b"hpo_envs"
 SMALL, RATIO = 2**22, 8
 """Limits of the runs in the metadata, uncompressed: this many bytes, or this many times the file's, if that is more."""
 
-READ = {
-    name: kind for name, kind in flat.SCHEMA_OF.items()
-    if name not in ("environment", "agent", "seed", "fidelity", "regret")
-}  # fmt: skip
-"""Columns that `decode` reads; the others follow from these and the metadata."""
-
 DAMAGE = (ValueError, TypeError, LookupError, AttributeError, OverflowError, RecursionError, OSError, MemoryError)
 """Errors raised by reading damaged or forged files."""
 
@@ -91,11 +85,12 @@ def decode(path: Path) -> Block:
         file = pq.ParquetFile(pa.BufferReader(data), read_dictionary=["status"])  # which could be one very long text
         if (size := unpacked.parquet_size(file.metadata)) > (most := unpacked.limit_of(path)):
             raise ValueError(unpacked.TOO_LARGE.format("the file", most, " unpacked", size))
-        for name in READ:
-            kind = pa.dictionary(pa.int32(), pa.string()) if name == "status" else flat.type_of(name)
-            if file.schema_arrow.field(name).type != kind:
-                raise ValueError(f"{name} of another type")
-        table = file.read([*READ], use_threads=False)
+        columns = ("step", "rewards", "tell_seconds", *flat.COLUMN_OF.values())  # the others follow from these
+        kinds = {name: flat.type_of(name) for name in columns}
+        kinds["status"] = pa.dictionary(pa.int32(), pa.string())
+        if wrong := [name for name, kind in kinds.items() if file.schema_arrow.field(name).type != kind]:
+            raise ValueError(f"{wrong[0]} of another type")
+        table = file.read([*kinds], use_threads=False)
         meta = json.loads(table.schema.metadata[META])
         if meta.get("schema") != flat.SCHEMA:
             raise ValueError(f"schema {meta.get('schema', 0)!r}, not {flat.SCHEMA}: repeat its runs in another folder")

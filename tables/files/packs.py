@@ -161,7 +161,6 @@ def unpack(content: bytes) -> Table:
 def _unpack(content: bytes) -> Table:
     data = unpacked.arrays(content, len(content))  # `pack` does not compress
     head = json.loads(data["head"].tobytes())
-    arrays = {a: data[a] for a in _ARRAYS}
     if head["format"] != FORMAT:
         raise ValueError(f"format must be {FORMAT}, got {head['format']}")
     if len(head["provenance"]["sha256"]) != 64:
@@ -172,7 +171,7 @@ def _unpack(content: bytes) -> Table:
         space=tuple(_hyperparameter(h) for h in head["space"]),
         provenance=Provenance(**{**head["provenance"], "notes": tuple(head["provenance"]["notes"])}),
         **fields,
-        **arrays,
+        **{a: data[a] for a in _ARRAYS},
     )
 
 

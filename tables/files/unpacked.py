@@ -18,9 +18,6 @@ from hpo_envs.tables.checks import BYTES, regular
 SMALL, RATIO = 10_000_000, 50
 """Limits of the content of a compressed file: this many bytes, or this many times its own size, if that is more."""
 
-ENTRIES = 100_000
-"""Largest number of members of a zip file that is read whole."""
-
 DAMAGE = (
     zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, gzip.BadGzipFile, zlib.error, struct.error,
     OverflowError, MemoryError, tokenize.TokenError, SyntaxError,
@@ -64,8 +61,8 @@ def members(content: bytes, most: int, read: Callable[[IO[bytes], int], Any]) ->
         ValueError: The file is damaged, encrypted, larger unpacked, or neither stored nor deflated.
     """
     try:
-        if content.count(b"PK\x01\x02") > ENTRIES:
-            raise ValueError(f"more than {ENTRIES} members")
+        if content.count(b"PK\x01\x02") > 100_000:  # begins an entry of the directory, of which each needs memory
+            raise ValueError("more than 100,000 members")
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             entries, found = archive.infolist(), {}
             if (size := sum(int(entry.file_size) for entry in entries)) > most:
