@@ -34,8 +34,7 @@ LICENCES = ("MIT", "BSD-2-Clause", "Apache-2.0", "CC-BY-4.0")
 def packs() -> list[Path]:
     """Paths of the packs with measurements, without those of fitted models and training texts."""
     pinned = catalogue.pins()
-    found = sorted(p for p in DATASETS.rglob("*.npz"))
-    return [p for p in found if _name(p) in pinned or "measured" in _name(p)]
+    return [p for p in sorted(DATASETS.rglob("*.npz")) if _name(p) in pinned or "measured" in _name(p)]
 
 
 def document() -> dict[str, Any]:

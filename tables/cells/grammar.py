@@ -154,7 +154,7 @@ def _insert(cell: Cell, j: int, rng: np.random.Generator) -> Cell | None:
     at = cell.first + j
     op = int(rng.integers(len(OPERATIONS)))
     target = int(rng.choice(cell.nodes[j][1]))
-    count = {"blend": 3, "linear": 2}.get(OPERATIONS[op], 1 if OPERATIONS[op].startswith("activation") else 2)
+    count = 3 if OPERATIONS[op] == "blend" else 1 + (op < FIRST_UNARY)
     inputs = (target, *(int(k) for k in rng.integers(at, size=count - 1)))
     moved = [(o, tuple(k + (k >= at) for k in i)) for o, i in cell.nodes]
     o, i = moved[j]

@@ -91,7 +91,7 @@ class Agreement:
     """
 
     def __init__(self, table: Table, variant: str = "released", held_out: tuple[str, ...] | None = None) -> None:
-        statistics = build.statistics(table, variant)
+        s = build.statistics(table, variant)
         human = table.values[:, 0, 0, 0]
         system, document = (table.configs[:, j].astype(np.intp) for j in (0, 1))
         self.documents: tuple[str, ...] = table.space[1].values
@@ -105,7 +105,6 @@ class Agreement:
         self.held_out = tuple(self.documents[i] for i in np.unique(document[test]))
         order = np.lexsort((system, test))  # training segments first, each part by system
         left = len(order) - int(test.sum())
-        s = statistics
         self._basis = hlepor.Basis(
             hlepor.Statistics(
                 s.hypothesis_length[order], s.reference_length[order], s.matches[order], s.npd[order], s.variant

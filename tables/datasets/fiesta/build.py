@@ -71,8 +71,7 @@ def gaussian(
     if sd.shape not in ((), mu.shape) or not (np.isfinite(sd).all() and (sd >= 0.0).all()):
         raise ValueError(f"deviations must be a number >= 0 or {len(mu)} of them, got {deviations!r}")
     sd = np.broadcast_to(sd, mu.shape)
-    ends = numbers(bounds)
-    low, high = ends.tolist() if ends.shape == (2,) else (np.nan, np.nan)
+    low, high = ends.tolist() if (ends := numbers(bounds)).shape == (2,) else (np.nan, np.nan)
     if not ((mu - 8.5 * sd >= low) & (mu + 8.5 * sd <= high)).all():
         raise ValueError(
             f"bounds must be 8.5 deviations away from every mean, got bounds {bounds!r}, means {means!r}, "
