@@ -31,32 +31,23 @@ class CurveProblem:
         return [*self.curve(config)][-1]
 
 
-def _linear(step: Callable[..., Any], model: Any, data: str) -> Iterator[float]:
-    """Yield a linear model's score after each epoch, at least -1; trained on half of 300 rows, scored on the rest."""
+def _linear(model: Any, data: str, **fixed: Any) -> Iterator[float]:
+    """Yield the accuracy or R^2 of a linear model after each epoch of `partial_fit`, at least -1, also if it diverges.
+
+    It is trained on half of 300 rows and scored on the others; the targets of a regression are standardised.
+    """
     x, y, v, w = halves(data, 300)
     if y.dtype == np.float64:
         y, w = ((part - y.mean()) / y.std() for part in (y, w))
     for _ in range(EPOCHS):
         try:
-            step(model, x, y)
+            model.partial_fit(x, y, **fixed)
             score = float(model.score(v, w))
         except ValueError as error:  # weights that are not finite
             if "finite" not in str(error) and "overflow" not in str(error):
                 raise
             score = -1.0
         yield max(-1.0, score) if math.isfinite(score) else -1.0
-
-
-def linear_cancer(c: Config) -> Iterator[float]:
-    """Yield the accuracy of a linear classifier on the breast cancer data after each epoch; -1 if weights diverge."""
-    model = SGDClassifier(learning_rate="constant", random_state=0, **c)
-    return _linear(lambda m, x, y: m.partial_fit(x, y, classes=[0, 1]), model, "breast_cancer")
-
-
-def linear_diabetes(c: Config) -> Iterator[float]:
-    """Yield the R^2 of a linear model on the standardised diabetes data after each epoch, at least -1."""
-    model = SGDRegressor(learning_rate="invscaling", random_state=0, **c)
-    return _linear(lambda m, x, y: m.partial_fit(x, y), model, "diabetes")
 
 
 def _network(c: Config, data: str) -> Iterator[float]:
@@ -214,11 +205,12 @@ _FACTORS = {
     "rank": (1, 20), "lr": (1e-4, 0.2, "log"), "momentum": (0.0, 0.95), "decay": (1e-3, 10.0, "log"),
     "scale": (1e-3, 2.0, "log"),
 }
-# fmt: on
 
 TRAININGS: tuple[CurveProblem, ...] = (
-    CurveProblem("linear-cancer-epochs", _CLASSES, linear_cancer),
-    CurveProblem("linear-diabetes-epochs", _VALUES, linear_diabetes),
+    CurveProblem("linear-cancer-epochs", _CLASSES, lambda c: _linear(
+        SGDClassifier(learning_rate="constant", random_state=0, **c), "breast_cancer", classes=[0, 1])),
+    CurveProblem("linear-diabetes-epochs", _VALUES, lambda c: _linear(
+        SGDRegressor(learning_rate="invscaling", random_state=0, **c), "diabetes")),
     CurveProblem("network-digits", _NETWORK, functools.partial(_network, data="digits")),
     CurveProblem("network-cancer", _NETWORK, functools.partial(_network, data="breast_cancer")),
     CurveProblem("factors", _FACTORS, factors),
@@ -227,4 +219,5 @@ TRAININGS: tuple[CurveProblem, ...] = (
     measured("NMTLC-swen-v0", "log_perplexity"),
     measured("CharMiniLC-eng-transformer-v0", "accuracy"),
 )
+# fmt: on
 """Five problems with real trainings, five synthetic families, two ids of this suite."""

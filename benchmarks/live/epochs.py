@@ -29,7 +29,6 @@ from hpo_envs.tables.user.space import axes_of, space_of, to_configspace
 from hpo_envs.tuning.trial import Trial
 from hpo_envs.tuning.tune import tune
 
-EPOCH_RUNS = Path(__file__).with_name("epochs.csv")
 SCORED = (405, 135)
 """Numbers of epochs after which runs are scored; the first is the default budget."""
 
@@ -189,7 +188,7 @@ def play(problem: CurveProblem, optimiser: str, epochs: int, seed: int) -> list[
 @screen.on()
 def main() -> None:
     """Run the command."""
-    study.command(__doc__, EPOCH_RUNS, METHODS, TRAININGS, SCORED, play)
+    study.command(__doc__, Path(__file__).with_name("epochs.csv"), METHODS, TRAININGS, SCORED, play)
 
 
 if __name__ == "__main__":

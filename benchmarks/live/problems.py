@@ -151,11 +151,6 @@ def neighbours_digits(config: Config) -> float:
     return _score(make_pipeline(pca, KNeighborsClassifier(**given)), "digits", 300)
 
 
-def hartmann6_in_60(config: Config) -> float:
-    """Hartmann's function of six of sixty variables."""
-    return hartmann6({f"x{j}": config[f"x{9 * j + 4:02d}"] for j in range(6)})
-
-
 def valleys(config: Config) -> float:
     """Rastrigin's function (1974) of eight integers, negated: maximum 0, off centre; a local one every fourth step."""
     z = np.array([config[f"n{j}"] for j in range(8)]) - np.array([-9, 6, 3, -14, 11, -2, 7, -6])
@@ -391,7 +386,8 @@ PROBLEMS: tuple[LiveProblem, ...] = (
         {f"r{j:02d}": (0.0, 1.0) for j in range(16)}
         | {f"i{j:02d}": (0, 15) for j in range(12)}
         | {f"c{j:02d}": {"choices": [0, 1, 2, 3, 4]} for j in range(12)}, dense40),
-    LiveProblem("hartmann6-in-60", {f"x{j:02d}": (0.0, 1.0) for j in range(60)}, hartmann6_in_60),
+    LiveProblem("hartmann6-in-60", {f"x{j:02d}": (0.0, 1.0) for j in range(60)},
+        lambda c: hartmann6({f"x{j}": c[f"x{9 * j + 4:02d}"] for j in range(6)})),
     LiveProblem("branches6",
         {"branch": [*"abcdef"], "shared": (0.0, 1.0)}
         | {f"{b}{k}": {"low": 0.0, "high": 1.0, "if": {"branch": [b]}} for b in "abcdef" for k in range(2)}, branches),

@@ -26,7 +26,6 @@ from hpo_envs.tables.table import Hyperparameter
 from hpo_envs.tables.user.space import space_of
 from hpo_envs.tuning.tune import tune
 
-TRANSFER_RUNS = Path(__file__).with_name("transfer.csv")
 EARLIER, NOW, TOP = 30, 12, 4
 """Evaluations of each earlier search and of the search that is scored; number of known configurations to begin with."""
 
@@ -166,7 +165,7 @@ ARMS = ("sources", "cold", "points", "optuna-tpe")
 def main() -> None:
     """Run the command."""
     targets = [target for _, target in PAIRS]
-    study.command(__doc__, TRANSFER_RUNS, ARMS, targets, (NOW,), play)
+    study.command(__doc__, Path(__file__).with_name("transfer.csv"), ARMS, targets, (NOW,), play)
 
 
 if __name__ == "__main__":

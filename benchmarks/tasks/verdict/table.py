@@ -27,8 +27,6 @@ from hpo_envs.tables import catalogue
 RUNS = Path(__file__).parents[2] / "comparison" / "verdict.parquet"
 TRACKS = Path(__file__).with_name("tracks.parquet")
 
-DROPPED = ("recommendation", "ask_seconds", "tell_seconds", "spent", "status", "kind")
-
 
 def build(folders: Sequence[Path]) -> bytes:
     """Return the table of the runs in some folders of `compare`, as Parquet; a `ValueError` if their replay differs."""
@@ -63,7 +61,8 @@ def _runs(folders: Sequence[Path]) -> tuple[list[Block], Any]:
     table = flat.runs(blocks)
     models = {name: setting.model for name, setting in catalogue.settings().items()}
     table = table.append_column("model", pa.array([models[name] for name in table["table"].to_pylist()]))
-    return blocks, table.drop_columns([*DROPPED])
+    dropped = ["recommendation", "ask_seconds", "tell_seconds", "spent", "status", "kind"]
+    return blocks, table.drop_columns(dropped)
 
 
 def _scores(block: Block) -> dict[str, Any]:
