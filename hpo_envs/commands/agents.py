@@ -97,10 +97,9 @@ def hyperparameters(cls: Any) -> list[tuple[str, str, str, str]]:
         if init is None or base is object:
             continue
         for name, kind, default, meaning in _arguments(init, base):
-            if name not in found:
-                found[name] = (name, kind, default, meaning)
-            elif _refers(found[name][3]):
-                found[name] = (*found[name][:3], meaning or found[name][3])
+            known = found.setdefault(name, (name, kind, default, meaning))
+            if not known[3] or (known[3].startswith("See `") and known[3].count(" ") < 3):  # see another docstring
+                found[name] = (*known[:3], meaning or known[3])
         if not any(p.kind == p.VAR_KEYWORD for p in inspect.signature(init).parameters.values()):
             break
     return [*found.values(), *_arguments(agents.make, agents.make)]
@@ -114,11 +113,6 @@ def _arguments(function: Any, documented: Any) -> Iterator[tuple[str, str, str, 
             continue
         annotation = p.annotation if isinstance(p.annotation, str) else getattr(p.annotation, "__name__", "")
         yield name, annotation, "" if p.default is p.empty else repr(p.default), meanings.get(name, "")
-
-
-def _refers(text: str) -> bool:
-    """Return whether a meaning is empty or only refers to another docstring."""
-    return not text or (text.startswith("See `") and text.count(" ") < 3)
 
 
 def forwarded(cls: Any) -> str:

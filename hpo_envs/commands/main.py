@@ -128,7 +128,8 @@ def _main(words: list[str]) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        _forget_stdout()
+        with contextlib.suppress(OSError, ValueError):  # so that flushing it at exit raises no error
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return PIPE_CLOSED
     except Exception as error:
         if "--debug" in words or not _is_users(error):
@@ -208,9 +209,3 @@ def _is_users(error: Exception) -> bool:
     if advice(error) or str(error) == NO_THREAD:
         return True
     return isinstance(error, (ValueError, OSError, MemoryError)) or type(error).__module__.startswith("gymnasium.")
-
-
-def _forget_stdout() -> None:
-    """Redirect standard output to the null device, so that flushing it at exit raises no error."""
-    with contextlib.suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -88,9 +88,8 @@ class Transformer:
         place, outside = torch.from_numpy(letters.place), torch.from_numpy(~letters.inside)[:, None, None]
         count, layers = len(words), range(self._layers["decoder"])
         # Keys and values of each layer: (words, heads, letters or steps so far, width of a head).
-        memory = [
-            [self._split(_take(_dense(p, f"decoder{i}.cross.{part}", states), place)) for part in "kv"] for i in layers
-        ]
+        given = ([_take(_dense(p, f"decoder{i}.cross.{part}", states), place) for part in "kv"] for i in layers)
+        memory = [[x.unflatten(2, (self._heads, -1)).transpose(1, 2).contiguous() for x in pair] for pair in given]
         shape = (count, self._heads, longest, self._width // self._heads)
         before = [[states.new_zeros(shape) for _ in "kv"] for _ in layers]
         rows, told = np.arange(count), np.full((count, longest), boundary)
@@ -141,9 +140,6 @@ class Transformer:
     def _feed(self, p: Mapping[str, Tensor], name: str, x: Tensor, drop: Dropout) -> Tensor:
         inner = drop(_dense(p, f"{name}.in", _norm(p, f"{name}.norm", x)).relu())
         return x + drop(_dense(p, f"{name}.out", inner))
-
-    def _split(self, x: Tensor) -> Tensor:
-        return x.unflatten(2, (self._heads, -1)).transpose(1, 2).contiguous()
 
     def _look(self, query: Tensor, seen: list[Tensor], outside: Tensor | None) -> Tensor:
         """Return (n, width) attention of one query per word to keys and values."""
