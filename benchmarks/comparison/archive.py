@@ -69,7 +69,7 @@ def opened(path: Path) -> Iterator[tuple[Study, Path]]:
             content = regular(path, UNPACKED).read_bytes()
             files = unpacked.members(content, UNPACKED, lambda stream, size: stream.read(size))
             if STUDY not in files or not (parts := [file for file in files if _PART.fullmatch(file)]):
-                raise ValueError("none of its files")
+                raise ValueError("no study or no runs")
             study = from_data(tomllib.loads(files[STUDY].decode()) | {"agents": "random"})  # its own are not imported
         except (RecursionError, ValueError) as error:
             raise ValueError(f"{path} must be an archive of runs (python -m {__name__} build), got {error}") from None

@@ -159,7 +159,7 @@ def test_damaged_and_large_archives_are_refused_in_one_line(
         "Error -3": deflated[:start] + b"\xff" * 20 + deflated[start + 20 :],
         "negative seek": good[:-6] + b"\xff\xff\xff\x7f" + good[-2:],
         "recursion": zipped(path, content | {archive.STUDY: b"a=" + b"[" * 20_000}).read_bytes(),
-        "none of its files": zipped(path, {archive.STUDY: content[archive.STUDY]}).read_bytes(),
+        "no study or no runs": zipped(path, {archive.STUDY: content[archive.STUDY]}).read_bytes(),
         "compression 12": zipped(path, content, zipfile.ZIP_BZIP2).read_bytes(),
         "bytes unpacked": zipped(path, {archive.STUDY: bytes(archive.UNPACKED + 1)}, zipfile.ZIP_DEFLATED).read_bytes(),
     }
