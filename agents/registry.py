@@ -352,7 +352,7 @@ def factory(agent: str) -> Callable[..., Agent]:
     module, _, attribute = agent.partition(":")
     try:
         made: Any = functools.reduce(getattr, attribute.split("."), importlib.import_module(module))
-    except (ImportError, AttributeError) as error:
+    except (ImportError, AttributeError, TypeError, ValueError) as error:  # the last two: relative or empty names
         raise ValueError(f"agent must be importable as module:factory, got {agent!r} ({error})") from None
     if not callable(made):
         raise ValueError(f"agent must be importable as module:factory, got {agent!r}, which is not a factory")

@@ -81,6 +81,8 @@ def decode(text: bytes, arrays: bytes) -> Any:
             return found.reshape(shape).copy()
         if "$bytes" in data:
             length, offset = data["$bytes"]
+            if not 0 <= offset <= offset + length <= len(arrays):
+                raise ValueError(f"bytes must lie within the {len(arrays)} of the message, got {data}")
             return arrays[offset : offset + length]
         return data
 

@@ -49,7 +49,7 @@ def is_number(value: Any) -> bool:
     """Return whether a value is an int or float, of Python or NumPy; bools and ints beyond all floats are not."""
     if isinstance(value, int):
         return not isinstance(value, bool) and abs(value) <= sys.float_info.max
-    return isinstance(value, (float, np.integer, np.floating))
+    return isinstance(value, (float, np.integer, np.floating)) and not isinstance(value, np.timedelta64)
 
 
 @dataclass(frozen=True)

@@ -499,7 +499,7 @@ def check_budget(budget: Any, whole: float, unit: str, auto: float | None = None
     if auto is not None and isinstance(budget, str):
         one_of("budget", budget, ("auto",), ", None or a number > 0")
         return auto
-    if not is_number(budget) or isinstance(budget, np.timedelta64):
+    if not is_number(budget):
         raise ValueError(f"budget must be None or a number > 0, got {shown(budget)}")
     if not (math.isfinite(budget) and budget > 0):
         raise ValueError(f"budget must be None or a finite number > 0 ({unit}), got {shown(budget)}")

@@ -44,7 +44,7 @@ class View:
     def __post_init__(self) -> None:
         if not isinstance(self.shuffle, (bool, np.bool_)):
             raise ValueError(f"shuffle must be True or False, got {shown(self.shuffle)}")
-        if not is_number(self.subsample) or isinstance(self.subsample, np.timedelta64) or not 0 < self.subsample <= 1:
+        if not is_number(self.subsample) or not 0 < self.subsample <= 1:
             raise ValueError(f"subsample must be a number in (0, 1], got {shown(self.subsample)}")
 
     @cached_property

@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from hpo_envs.core.params import kind_of
 from hpo_envs.tables import Floats
+from hpo_envs.tables.table import is_number
 from hpo_envs.wrappers.forms import EpisodeIndices, Flags, RewardRule, ScalarForm
 
 
@@ -45,7 +46,7 @@ class CostAware(RewardRule):
     """Rule of `CostAwareReward`: the reward minus price times cost; 0 without an evaluation."""
 
     def __init__(self, env: Any, n: int, price: float) -> None:
-        if not (np.isfinite(price) and price >= 0):
+        if not (is_number(price) and np.isfinite(price) and price >= 0):
             raise ValueError(f"price must be a finite number >= 0, got {price!r}")
         self.price = float(price)
 
@@ -62,7 +63,7 @@ class CostAwareReward(ScalarForm):
         price: Price in units of reward of one unit of `env.unwrapped.cost_unit`, >= 0.
 
     Raises:
-        ValueError: The price is negative or not finite.
+        ValueError: The price is not a finite number >= 0.
     """
 
     rule_class = CostAware

@@ -119,6 +119,7 @@ def test_messages_keep_every_bit() -> None:
         b"{", b"[" * 100_000, b"\xff", b"1" * 10_000, b'{"$array": 1}', b'{"$array": ["|O", [1], 0]}',
         b'{"$array": ["<f8", [9999999999999], 0]}', b'{"$array": ["<f8", [-1], 0]}',
         b'{"$array": ["<f8", [1, 1e300], 0]}', b'{"$array": ["<f8", [0, 1e300], 0]}', b'{"$bytes": ["a", 0]}',
+        b'{"$bytes": [9, 0]}', b'{"$bytes": [2, -1]}',
     ],
 )  # fmt: skip
 def test_bytes_that_are_no_message_are_rejected(text: bytes) -> None:

@@ -69,7 +69,8 @@ def test_wrappers_reject_what_they_cannot_wrap() -> None:
     live = gym.make("FunctionHPO-v0", function=float, space={"x": (0.0, 1.0)})
     rejects("look up one objective in tables", scalar.NormalisedReward, live)
     rejects("length must be an int >= 1, got 0", scalar.HistoryObservation, grid, 0)
-    rejects("price must be a finite number >= 0, got -1", scalar.CostAwareReward, grid, -1)
+    for price in (-1, "1", np.nan):
+        rejects(f"price must be a finite number >= 0, got {price!r}", scalar.CostAwareReward, grid, price)
 
 
 @pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
