@@ -125,7 +125,7 @@ def table(against: str = "box-bo") -> pd.DataFrame:
     """Return a row per optimizer: mean regret by problem and overall (`mean`), difference from `against`, and `runs`.
 
     The difference is the mean over problems (`minus`) with its standard error (`se`). Regret is clipped to [0, 1]: 0 at
-    the best score of all runs, 1 at the median of random search, or worse, or without a feasible score.
+    the best score of all runs, 1 at the median of random search's feasible runs or below, and without a feasible score.
     """
     runs = pd.read_csv(CONSTRAINED_RESULTS)
     best, middle = runs.groupby("problem").best.max(), runs[runs.optimiser == "random"].groupby("problem").best.median()
