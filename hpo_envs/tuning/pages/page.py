@@ -124,8 +124,8 @@ def _evaluations(tuned: Any, ended: Sequence[Evaluation]) -> str:
         found = (num(e.metrics.get(m), f"{e.metrics[m]:.6g}" if m in e.metrics else "") for m in metrics)
         config = (_cell(e.config.get(n, "")) for n in names)
         rows.append([num(e.number), text(_status(e)), *found, *config, *([num(epoch)] * trained), num(e.seconds)])
-    columns = [("n", "number"), ("", "status"), *(("n", m) for m in metrics), *(("", n) for n in names)]
-    columns += [("n", "epoch")] * trained + [("n", "s")]
+    columns = [("n", "evaluation"), ("", "status"), *(("n", m) for m in metrics), *(("", n) for n in names)]
+    columns += [("n", "epoch")] * trained + [("n", "seconds")]
     shown = table("evaluations", "All evaluations, in the order in which they ended", columns, rows)
     return _section("all", "Evaluations", shown + download("evaluations", "Evaluations"))
 
@@ -143,7 +143,7 @@ def _running(tuned: Any) -> str:
         step, score = (read_curve(file) or [(0, np.nan)])[-1] if file.is_file() else (0, np.nan)
         shown = [num(step), num(score, f"{score:.6g}")] if step else [text(""), text("")]
         rows.append([num(e.number), *shown, *(_cell(e.config.get(n, "")) for n in names)])
-    columns = [("n", "number"), ("n", "epoch"), ("n", "last score"), *(("", n) for n in names)]
+    columns = [("n", "evaluation"), ("n", "epoch"), ("n", "last score"), *(("", n) for n in names)]
     return _section("running", f"Running: {len(rows)}", table("running", "Begun and not ended", columns, rows))
 
 

@@ -40,7 +40,7 @@ def scores(tuned: Any, drawn: Drawn) -> str:
         look: dict[str, Any] = {"step": True, "points": [*series], "notes": notes}
         better = "Higher" if goal == "max" else "Lower"
         note = f"{better} is better. Points are evaluations, far and failed ones at the edge."
-        figures += figure(f"curve-{k}", [chart(title, "evaluations", name, panel, **look)], note, drawn)
+        figures += figure(f"curve-{k}", [chart(title, "evaluations that ended", name, panel, **look)], note, drawn)
     if len(names) == 2 and tuned.pareto:
         across, up = (_series(ended, name, goal, far=True) for name, goal in zip(names, goals, strict=True))
         places: list[Any] = [next(v[i] for v in across.values() if v[i] is not None) for i in range(len(ended))]
