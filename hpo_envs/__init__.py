@@ -1,7 +1,7 @@
 """Gymnasium environments for hyperparameter optimisation, architecture search and model selection in NLP.
 
-Importing this package registers the ids, which `hpo-envs list` shows; it opens no table and imports no plugin. The
-names in `__all__` are the stable interface; everything else may change.
+Importing this package registers the ids, most of which `hpo-envs list` shows; it opens no table and imports no plugin.
+The ids and the names in `__all__` are the stable interface; everything else may change.
 """
 
 import importlib

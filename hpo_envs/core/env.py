@@ -1,6 +1,6 @@
 """Base classes of environments, scalar and vectorized: seeding, `reset` options, autoreset, copies of arrays.
 
-Each engine in `core/engines/` subclasses both, and a family's page subclasses the engine's scalar form;
+Engines in `core/engines/` subclass both, and the environment of a family subclasses the engine's scalar form;
 `tests/contracts/test_envs.py` checks that the two forms agree.
 """
 
@@ -40,8 +40,9 @@ def _check_seed(seed: Any) -> int:
 class HPOEnv(HasParams, gym.Env[Any, Any]):
     """Base class of scalar environments: seeding by episode keys, rendering, errors.
 
-    Each episode has a 64-bit key; every random outcome in it is a hash of that key and of counters, so the order of
-    evaluations changes nothing. `reset(seed=s)` makes the keys of the coming episodes a function of `s` alone.
+    Each episode has a 64-bit key; the environment's random draws in it are hashes of that key and of counters, so the
+    order of evaluations does not change them. `reset(seed=s)` makes the keys of the coming episodes a function of `s`
+    alone.
 
     `step` raises ValueError for an invalid action and ResetNeeded where no episode is running.
 
@@ -51,15 +52,15 @@ class HPOEnv(HasParams, gym.Env[Any, Any]):
         **kwargs: Further arguments of a family.
 
     ## Rewards
-    What counts is the best configuration found. The sum of rewards is largest if every step repeats the best known
-    configuration, which is no search: train with the rewards of `hpo_envs.wrappers` (`for_training`).
+    What counts is the best configuration found. The sum of rewards favours repeating a good configuration, which is no
+    search: train with the rewards of `hpo_envs.wrappers` (`for_training`).
 
     ## Information
-    `env.action_space.sample(info["action_mask"])` draws a useful action; `env.action_masks()` is the same mask as bool,
-    for maskable policies. Numbers are NumPy scalars (`env.unwrapped.config(action)` is a configuration in Python's own
-    types, for `json.dumps`). Texts are also encoded as numbers: at reset `table_code` (index in
-    `env.unwrapped.tables`), `kind_code` (0 measured, 1 surrogate), `sha256_code` ((32,) uint8); at each step
-    `status_code` (0 `ok`, 1 `failed`, 2 `diverged`, 3 `truncated`).
+    Where there is a mask, `env.action_space.sample(info["action_mask"])` draws an action without useless values, and
+    `env.unwrapped.action_masks()` is the same mask as bool, for maskable policies. Numbers are NumPy scalars
+    (`env.unwrapped.config(action)` is a configuration in Python's own types, for `json.dumps`). Some texts are also
+    encoded as numbers: at reset `table_code` (index in `env.unwrapped.tables`), `kind_code` (0 measured, 1 surrogate),
+    `sha256_code` ((32,) uint8); at each step `status_code` (0 `ok`, 1 `failed`, 2 `diverged`, 3 `truncated`).
 
     ## Version History
     - v0: initial version.
@@ -119,13 +120,13 @@ class HPOEnv(HasParams, gym.Env[Any, Any]):
 
     @property
     def rows(self) -> npt.NDArray[np.int64]:
-        """(k,) the table row of each action of this episode; the same in all episodes unless shuffled or subsampled."""
+        """(k,) table rows of this episode, in the order of the indices that actions use; may be read-only."""
         return self.params.view.rows(self._key, len(self.table))
 
     def config(self, action: Any) -> dict[str, Any]:
         """Return the configuration that an action evaluates in this episode: natural values as Python types, for JSON.
 
-        The numbers in `info["config"]` are NumPy's, which wrappers turn into tensors. Empty if actions set no
+        The numbers in `info["config"]` are NumPy's, which wrappers turn into tensors. Empty if there are no
         hyperparameters.
 
         Raises:
@@ -224,7 +225,7 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
 
     @abc.abstractmethod
     def _advance(self, actions: Any) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_], Info]:
-        """Perform one evaluation in every episode.
+        """Perform one action in every episode.
 
         Must tolerate episodes that have ended: what they return is overwritten.
 
@@ -269,7 +270,7 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
         return self._observe(), self._with_mask(info)
 
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, Info]:
-        """Perform one evaluation in every environment; with NEXT_STEP, restart ended episodes instead.
+        """Perform one action in every environment; with NEXT_STEP, restart ended episodes instead.
 
         Returns:
             Observations, rewards (n,) or (n, m), terminated (n,), truncated (n,) (always False: Gymnasium limits
@@ -336,7 +337,7 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
 
     @property
     def rows(self) -> npt.NDArray[np.int64]:
-        """(num_envs, k) the table row of each action in each episode."""
+        """(num_envs, k) table rows of each episode, see `HPOEnv.rows`; may be read-only."""
         if self._view is None or self._streams is None:
             return self.params.view.rows_many(self._keys, len(self.table))
         return self._view.astype(np.int64)  # drawn when the episodes started

@@ -70,8 +70,8 @@ def plain(figure: Any) -> None:
 def _best_known(env: Any) -> float | None:
     """Return the best known value of the first objective, in native units, from the user or the rows; None if unknown.
 
-    With repeats it is the value of the best single run, which no evaluation exceeds; for arms it is the best mean
-    of the table.
+    With repeats it is the value of the best single run, which no evaluation exceeds; for arms it is the best mean of
+    the arms in the episode.
     """
     p, t = env.params, env.table
     if p.known is not None:
@@ -170,7 +170,7 @@ def _run(record: Any, top: float | None, axes: Any) -> None:
 def _scale(rewards: npt.NDArray[np.float64], known: float | None) -> tuple[float, float, float]:
     """Return the lower end of the axis, the worst reward shown and the upper end, all as rewards.
 
-    The worst tenth of the evaluations is not shown if it would compress all others into half of the axis.
+    The worst tenth of the evaluations lies off the axis if it would compress the others into less than half of it.
     """
     worst, cut = rewards.min(), np.quantile(rewards, 0.1)
     best = rewards.max() if known is None else max(rewards.max(), known)
@@ -224,7 +224,7 @@ def _found(record: Any) -> Any:
 
 
 def _curves(record: Any, axes: Any) -> None:
-    """Draw the learning curves of the rows trained so far on the axis of the run; the best one is highlighted."""
+    """Draw the learning curves of successful trainings so far on the axis of the run; the best one is highlighted."""
     env = record.env
     _style(axes, "curves (orange: best)", env.table.level_unit, "")
     rows: dict[int, list[tuple[float, float]]] = {}

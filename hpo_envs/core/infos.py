@@ -54,7 +54,7 @@ class MaskedInfo(Info):
     __hash__ = None
 
     def __iter__(self) -> Iterator[str]:
-        """Iterate over the keys; `dict(info)` and `{**info}` call this, too, and so read every value."""
+        """Iterate over the keys; with this method, `dict(info)` and `{**info}` read values by `__getitem__`."""
         return super().__iter__()
 
     def copy(self) -> Info:

@@ -44,8 +44,7 @@ class Params:
             a step.
         workers: Number of simulated parallel workers.
         view: The rows of the table that an episode has, and their order.
-        known: (m,) best known rewards and (m,) reference rewards if the user gives them; None if they come from a
-            table.
+        known: (m,) best known rewards and (m,) reference rewards that the user gives; else None.
     """
 
     kind: ActionKind
@@ -62,7 +61,8 @@ class Params:
     known: tuple[Floats, Floats] | None = None
 
     mutate: ClassVar[Any] = None
-    """Function `mutate(candidate, rng)` that returns a mutated candidate if the space has a grammar, else None."""
+    """None, or, if the space has a grammar, a function `mutate(candidate, rng)` that returns a mutated candidate, and a
+    random one for None."""
     moves: ClassVar[int] = 1
     """Largest number of actions per evaluation."""
 
@@ -86,7 +86,7 @@ class Params:
 
     @property
     def live(self) -> bool:
-        """Whether steps call a function instead of looking results up, so that evaluations are expensive."""
+        """Whether steps call a user's function or train, so that evaluations are expensive."""
         return False
 
     @property
@@ -136,7 +136,7 @@ class Params:
 
     @property
     def steps(self) -> int | None:
-        """Number of steps after which an episode ends whatever its budget; None if there is no such number."""
+        """Largest number of steps (with workers: submissions) of an episode whatever its budget; None: no limit."""
         return None
 
     @property
@@ -154,7 +154,7 @@ class Params:
         raise ValueError(f"action_of: actions in {self.action_space} do not set hyperparameters")
 
     def truth(self, table: int | Ints, actions: npt.NDArray[Any]) -> Floats | None:
-        """Return the mean reward of actions over all repeats, (k,) or (k, m); None if unknown.
+        """Return the true mean rewards of actions, (k,) or (k, m); None if unknown.
 
         Args:
             table: Index in `tables`, one for all actions or (k,) one for each.
@@ -163,7 +163,7 @@ class Params:
         return None
 
     def repeats_of(self, keys: npt.NDArray[np.uint64], table: int | Ints, actions: npt.NDArray[Any]) -> dict[str, Ints]:
-        """Return (k,) table indices `row`, `level` and `repeat` of evaluations; empty if no recorded run is read.
+        """Return (k,) table indices `row`, `level` and `repeat` of evaluations; empty unless they look up rows.
 
         Args:
             keys: (k,) key of the episode of each evaluation.
@@ -174,7 +174,7 @@ class Params:
 
     @cached_property
     def axes(self) -> tuple[dict[str, Any], ...]:
-        """A dict for each hyperparameter, see `tables.user.space.axes_of`; empty if actions set no hyperparameters.
+        """A dict for each hyperparameter, see `tables.user.space.axes_of`; empty if there are none.
 
         If the tables differ in an axis, only what they share is kept, see `alike`.
         """
@@ -267,12 +267,13 @@ class HasParams:
         """Return the action that sets a configuration of natural values, on the table of this (or the first) episode.
 
         Raises:
-            ValueError: There is no such configuration, or actions do not set hyperparameters.
+            ValueError: There is no such configuration, or actions are neither points of a box nor candidates of a
+                function.
         """
         return self.params.action_of(config, int(np.ravel(self._table_index)[0]))
 
     def _show(self, render_mode: str | None) -> None:
-        """Set the render mode; unless it is None, record and show the episodes from now on."""
+        """Set the render mode; unless it is None, record the episodes from now on, for `render`."""
         self.render_mode = render_mode
         if render_mode is not None:
             from hpo_envs.core.rendering import Watch
@@ -298,7 +299,7 @@ class HasParams:
 
     @property
     def action_masks(self) -> Callable[[], npt.NDArray[np.bool_]]:
-        """`action_masks()` returns a mask of the actions that are useful now: bool, (k,) or, vectorized, (num_envs, k).
+        """`action_masks()` returns a mask of what can be useful now: bool, (k,) or, vectorized, (num_envs, k).
 
         The masks of the parts of a MultiDiscrete action are concatenated, as maskable PPO takes them.
 
@@ -381,8 +382,8 @@ def check_ints(
 def check_box(actions: Any, shape: tuple[int, ...], argument: str) -> tuple[Floats, npt.NDArray[np.bool_]]:
     """Return actions in a box as float64, clipped to [-1, 1], and bool flags of those that had a number outside.
 
-    The flags lack the last axis of `shape`, the numbers of one action. ValueError, which names `argument`, unless the
-    actions are numbers of this shape without NaN.
+    The flags lack the last axis of `shape`, the numbers of one action. ValueError unless the actions are numbers or
+    bools of this shape without NaN; `argument` is their name in its message.
     """
     given = array_of(actions)
     array = given.astype(np.float64) if given.dtype.kind in "fiub" else np.empty(0)
@@ -523,7 +524,7 @@ def rewarded(objective: Objectives, metrics: tuple[Metric, ...]) -> tuple[Metric
 
 
 def bounds_of(metrics: tuple[Metric, ...]) -> Floats:
-    """Return the (m, 2) lowest and highest reward of each metric: its bounds, negated where lower is better."""
+    """Return the read-only (m, 2) lowest and highest rewards: bounds of metrics, negated where lower is better."""
     bounds = np.sort(np.array([[m.sign * m.low, m.sign * m.high] for m in metrics]), axis=1)
     bounds.setflags(write=False)
     return bounds
@@ -536,6 +537,6 @@ def box(*parts: tuple[int, Any, Any]) -> Box:
 
 
 def kind_of(env: Any) -> ActionKind | None:
-    """Return the kind of actions of an environment, also vectorized or wrapped; None for one of another package."""
+    """Return the kind of actions of an environment, also vectorized or wrapped; None for one without `params`."""
     params: Params | None = getattr(env.unwrapped, "params", None)
     return None if params is None else params.kind

@@ -1,7 +1,7 @@
 """`shuffle` and `subsample`: rows of an episode and their order, drawn from the episode's key; flags of episodes.
 
 With `shuffle=True` the k-th action is another configuration in each episode; with `subsample < 1` each episode has only
-some of the configurations. Either way the index of an action carries no information between episodes.
+some of the configurations, in the table's order unless shuffled. An index may name another row in each episode.
 """
 
 import functools
@@ -18,10 +18,10 @@ from hpo_envs.tables.checks import shown
 from hpo_envs.tables.table import is_number
 
 _STREAM = 1 << 40
-"""Counter of the view's draws: engines draw with counters below it."""
+"""Counter of the view's draws: engines that have views draw with counters below it."""
 
 KEPT = 2**20
-"""Largest number of rows, over all episodes, whose draw is cached: 8 MB."""
+"""Largest number of rows, over all episodes of a draw, with which the draw is cached: at most 8 MB each."""
 
 Rows = npt.NDArray[np.int64]
 
@@ -35,7 +35,7 @@ class View:
         subsample: Fraction, in (0, 1], of the configurations that an episode has, drawn from its key; at least one row.
 
     Raises:
-        ValueError: `shuffle` is not a bool, or `subsample` is outside (0, 1].
+        ValueError: `shuffle` is not a bool, or `subsample` is not a number in (0, 1].
     """
 
     shuffle: bool = False
@@ -57,12 +57,12 @@ class View:
         return max(1, round(self.subsample * rows))
 
     def rows(self, key: int, rows: int) -> Rows:
-        """Return the (size,) table row of each action in the episode with this key."""
+        """Return the (size,) table rows of the episode with this key; may be read-only."""
         out: Rows = self.rows_many(np.array([key], np.uint64), rows)[0]
         return out
 
     def rows_many(self, keys: draws.Keys, rows: int) -> Rows:
-        """Return the (k, size) table row of each action in the k episodes with these keys; may be read-only."""
+        """Return the (k, size) table rows of the k episodes with these keys; may be read-only."""
         if self.whole:
             return np.broadcast_to(np.arange(rows), (len(keys), rows))
         if len(keys) * rows > KEPT:

@@ -20,7 +20,7 @@ STAGES: dict[str, tuple[str, dict[str, Any]]] = {
     "box": ("CushLEPOR-ted-ende-v0", {"budget": 16}), "arms": ("FIESTA-tdsa8-v0", {"budget": 60}),
     "levels": ("NMTLC-ft-zhen-v0", {"budget": 300}),
 }  # fmt: skip
-"""Kinds of problems in `Registration.supports`, each with an id that represents it and arguments of a short episode."""
+"""Kinds of problems in `Registration.supports`, each with an id that represents it and arguments of its episode."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def check_agent(
     """Check that comparisons can rely on an agent, with a few short runs.
 
     Registered agents that take more than a second per run everywhere (`Registration.slow`: `anywhere`) have shorter
-    episodes: three evaluations after their random ones, which are assumed to be five if unknown.
+    episodes: three evaluations after their random ones, taken as five if there are none or unknown.
 
     Args:
         agent: Registered name, or a factory `(problem, seed, **hyperparameters) -> Agent`, such as a class.

@@ -215,7 +215,7 @@ def _bad_arguments(subject: Subject) -> None:
 
 
 def _masks(subject: Subject) -> None:
-    """Require that masks are equal in `info` and `action_masks()`, and that `sample` draws useful actions with them."""
+    """Require that masks are equal in `info` and `action_masks()`, and that `sample` draws actions that they allow."""
     env = subject.scalar(**subject.short).unwrapped
     space = env.action_space
     space.seed(3)

@@ -3,9 +3,10 @@
 Every wrapper has a scalar form here and a batched form of the same name in `hpo_envs.wrappers.vector`; both run the
 same code, the scalar one on a batch of one.
 
-Rewards: `ImprovementReward`, `NormalisedReward`, `RegretReward` (the last two for training only: they use the table's
-optimum), `CostAwareReward`. Observations: `HistoryObservation`. Observations and actions: `CandidateObservation`.
-Actions: `ContinuousAction`, `HyperparameterAction`, `FlattenAction`. `for_training` applies the usual ones.
+Rewards: `ImprovementReward`, `NormalisedReward`, `RegretReward` (the last two use the table's optimum, which is
+unknown in applications), `CostAwareReward`. Observations: `HistoryObservation`. Observations and actions:
+`CandidateObservation`. Actions: `ContinuousAction`, `HyperparameterAction`, `FlattenAction`. `for_training` applies the
+usual ones.
 """
 
 from hpo_envs.wrappers.candidates import CandidateObservation

@@ -49,7 +49,7 @@ class Rule:
     def actions(self, given: Any) -> tuple[npt.NDArray[Any], dict[str, npt.NDArray[Any]]]:
         """Convert n actions of the wrapper; return (n, ...) actions of the environment and (n,) `info` entries by name.
 
-        ValueError if an action is outside `action_space`.
+        ValueError if an action is not valid.
         """
         return given, {}
 

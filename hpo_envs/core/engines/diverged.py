@@ -10,8 +10,9 @@ from hpo_envs.tables.table import LOST, Table
 def filled(t: Table, objective: int) -> tuple[Floats, npt.NDArray[np.int64]]:
     """Return (rows, repeats, levels, metrics) values without NaN, and (rows * repeats,) last checkpoint of each run.
 
-    A run that diverged or failed ends one checkpoint after its last value of the metric `objective`, with the worst
-    value of every metric; other runs keep their last values. A metric without any value has its worst one.
+    A run that diverged or failed ends one checkpoint after its last value of the metric `objective`, at most at the
+    last checkpoint, and each metric has its worst value after its last one. In other runs metrics keep their last
+    values. A metric without any value has its worst one.
     """
     known = (~np.isnan(t.values)).sum(axis=2)
     lost = np.isin(t.status, LOST)

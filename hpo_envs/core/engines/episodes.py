@@ -47,7 +47,7 @@ class Episode(abc.ABC):
 
     @abc.abstractmethod
     def mask(self) -> npt.NDArray[np.int8]:
-        """Return the (k,) int8 mask of the actions that are useful now."""
+        """Return the (k,) int8 mask of what can be useful now, the parts of an action concatenated."""
 
 
 class EpisodeVectorEnv(HPOVectorEnv):

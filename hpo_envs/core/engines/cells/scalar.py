@@ -120,8 +120,8 @@ class CellEnv(EpisodeEnv):
     states in this order, the first is the output; nodes that lead to none of them are removed. A legal cell uses `x`
     and exactly as many previous hidden states as it has new ones.
 
-    An illegal move (too few inputs, a vector that does not exist, a 25th node, an end that breaks the last rule)
-    ends that cell as invalid, at the worst score.
+    An illegal move (too few inputs, a vector that does not exist, a 25th node, an end that names one linear twice
+    or breaks the last rule) ends that cell as invalid, at the worst score.
 
     ## Observation Space
     `Box`, float32. With m objectives:

@@ -93,7 +93,7 @@ class CurveParams(Params):
 
     @property
     def steps(self) -> int:
-        """Number of steps after which an episode ends whatever its budget."""
+        """See `Params`."""
         return self.actions * len(self.levels)
 
     @cached_property

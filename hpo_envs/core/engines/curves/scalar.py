@@ -18,7 +18,7 @@ from hpo_envs.core.params import Floats, check_action
 from hpo_envs.tables import draws
 
 KEPT = 20_000
-"""Largest number of cells whose answers are cached, about 30 MB on NASBenchNLP-ptb-v0."""
+"""Largest number of cells whose answers are cached, which bounds the memory."""
 
 
 @dataclass(slots=True, eq=False)
@@ -75,7 +75,8 @@ class CurvesEnv(HPOEnv):
 
     ## Episode End
     Terminated when the budget is used up (the training that exceeds it still counts), when every row is fully trained,
-    or after rows x checkpoints steps. Never truncated by itself.
+    or after rows x checkpoints steps; with several workers, once what was submitted until then is returned. Never
+    truncated by itself.
 
     ## Information
     At reset: `table`, `kind` (`measured` or `surrogate`), `sha256` of the table, `action_mask`.
@@ -85,7 +86,7 @@ class CurvesEnv(HPOEnv):
     hyperparameter values; absent where there are none), `status`, `action_mask` ((rows + checkpoints,) int8: rows that
     can be trained further, then checkpoints that some row has not reached). With several workers `finished`, `action`
     and `clock`, see Arguments.
-    `env.unwrapped.curve(row)` returns the metrics at every checkpoint that a row has reached.
+    `env.unwrapped.curve(row)` returns the metrics at every checkpoint that a row is trained to, pending ones included.
 
     ## Arguments
     - `table=None`: a `Table` instead of the one of the id.
@@ -307,10 +308,12 @@ class CurvesEnv(HPOEnv):
         return dict(zip(self.params.held_out, self.params.peak_hidden[self._best_cell].tolist(), strict=True))
 
     def curve(self, row: int) -> dict[str, Floats]:
-        """Return arrays of the visible metrics, by name, with a value for each checkpoint that a table row has reached.
+        """Return the visible metrics of a table row, by name: arrays up to the checkpoint that it is trained to.
+
+        With several workers, pending trainings are included.
 
         Raises:
-            ValueError: The row was not trained in this episode.
+            ValueError: No training of the row was submitted in this episode.
         """
         if row not in self._runs:
             raise ValueError(f"row must have been trained in this episode, got {row!r}")

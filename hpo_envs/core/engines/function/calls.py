@@ -51,7 +51,7 @@ class Outcome:
 
 
 def resolve(function: Any) -> Function:
-    """Return a function, imported if it is given as `module:name`; ValueError if that fails or it is not callable."""
+    """Return a function, imported if it is given as `module:name`; ValueError if not found there or not callable."""
     if isinstance(function, str):
         module, _, name = function.partition(":")
         try:
@@ -69,7 +69,7 @@ def name_of(function: Function) -> str:
 
 
 def form_of(function: Function) -> Form:
-    """Return the form of a function, by its signature; `score` for builtins without one."""
+    """Return the form of a function: `epochs` for generators, else by its signature; `score` without one."""
     if inspect.isgeneratorfunction(function):
         return "epochs"
     return "checkpoints" if {"resume_from", "epochs"} <= _arguments(function) else "score"
@@ -90,8 +90,8 @@ def _arguments(function: Function) -> set[str]:
 def check_signature(function: Function, form: Form, trial: bool = False) -> None:
     """Raise ValueError for a function that cannot be called with one dict of hyperparameters, before budget is used.
 
-    `form` and `trial` (whether an argument `trial` is passed) determine its other arguments. Builtins without a
-    signature pass.
+    Its other arguments follow from `form` and `trial`: whether functions with an argument `trial` get one. Objects
+    without a signature pass.
     """
     try:
         signature = inspect.signature(function)
@@ -110,8 +110,8 @@ def check_signature(function: Function, form: Form, trial: bool = False) -> None
 def check_form(function: Function, epochs: Any, trials: bool, reports: bool) -> Form:
     """Return the form of a function; ValueError if the function or `epochs` does not fit it.
 
-    `epochs` is None for functions that return a score. `trials`: see `check_signature`; `reports`: whether a function
-    that returns a score may have epochs, because it reports them to its argument `trial`.
+    `epochs` is None unless evaluations have epochs. `trials`: as `trial` in `check_signature`; `reports`: whether a
+    function that returns a score may have epochs, because it reports them to its argument `trial`.
     """
     form = form_of(function)
     check_signature(function, form, trials)

@@ -116,7 +116,7 @@ class FunctionParams(Params):
 
     @property
     def bounded(self) -> bool:
-        """See `Params`."""
+        """See `Params`; an upper bound of `CAP` or more counts as missing."""
         return all(m.high < CAP for m in self.rewarded)
 
     @functools.cached_property
@@ -126,7 +126,10 @@ class FunctionParams(Params):
 
     @property
     def expected(self) -> float:
-        """Expected seconds of an episode, by the function's attribute `expected`, those of a full evaluation, or 0."""
+        """Expected seconds of an episode, from the attribute `expected` of the function (of a full evaluation), else 0.
+
+        A budget in cost units counts as seconds.
+        """
         each = float(getattr(self.function, "expected", 0.0))
         units = {"evaluations": each, "epochs": each / len(self.table.levels)}
         return self.budget * units.get(self.budget_unit, float(each > 0.0))
@@ -203,7 +206,8 @@ def _finite(value: Any) -> bool:
 def count_of(candidates: Any, budget: Any, each: int = 1) -> int:
     """Return the number of candidates: the given one, else `EACH` per full evaluation, from `FEWEST` to `MOST`.
 
-    `each` is the budget used by a full evaluation. ValueError if `candidates` is neither None nor an int >= 2.
+    `each` is the budget used by a full evaluation; a budget that is not an int gives `FEWEST`. ValueError if
+    `candidates` is neither None nor an int >= 2.
     """
     if candidates is None:
         evaluations = min(budget, MOST * each) / each if is_integer(budget) else 0

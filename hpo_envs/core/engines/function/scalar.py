@@ -83,8 +83,8 @@ class FunctionEpisode(Episode):
         """Train a candidate up to a checkpoint.
 
         Returns:
-            The outcome at the last epoch reached, with the cost of the new epochs; the budget used by the step; and
-            further entries of `info`.
+            The outcome at the last epoch with a result up to the checkpoint, else at the first one, with the cost of
+            the new epochs; the budget used by the step, unless it is a cost; and further entries of `info`.
         """
         run = self._trained.get(row)
         if run is None:

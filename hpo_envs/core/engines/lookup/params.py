@@ -34,8 +34,8 @@ class LookupParams(Params):
     Attributes:
         repeats: (tables * rows,) number of measured repeats of each row, at least 1.
         max_repeats: Number of cells per row.
-        answers: (cells, m + 1 + metrics + H) float64: `rewards`, `costs`, `metrics` (its views) and raw values of the
-            hyperparameters, so that one gather reads all.
+        answers: (cells, m + 1 + metrics + H) float64: `rewards`, `costs` and `metrics`, which are views of it, and raw
+            values of the hyperparameters, so that one gather reads all.
         rewards: (cells, m) float64; higher is better.
         costs: (cells,) float64.
         metrics: (cells, metrics) float64 in native units; NaN only for missing held-out metrics.
@@ -99,7 +99,7 @@ class LookupParams(Params):
 
     @property
     def steps(self) -> int:
-        """Number of steps after which an episode ends whatever its budget."""
+        """Largest number of steps of an episode whatever its budget."""
         return self.actions * self.max_repeats
 
     def answer(self, cells: npt.NDArray[np.int64]) -> tuple[Floats, Info]:

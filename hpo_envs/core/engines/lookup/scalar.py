@@ -53,8 +53,8 @@ class LookupEnv(HPOEnv):
     ## Information
     At reset: `table`, `kind` (`measured` or `surrogate`), `sha256` of the table, `action_mask` where steps have one.
     At each step: `cost` (float, in `env.unwrapped.cost_unit`), `metrics` (dict of float), `config` (dict of natural
-    hyperparameter values, 0 where inactive; absent where there are none), `status`, `action_mask` ((rows,) int8, 1 =
-    not yet evaluated; absent on a grid). Re-evaluation is allowed and costs again.
+    hyperparameter values, that of the stored number 0 where inactive; absent where there are none), `status`,
+    `action_mask` ((rows,) int8, 1 = not yet evaluated; absent on a grid). Re-evaluation is allowed and costs again.
 
     ## Arguments
     - `table=None`: a `Table` instead of the one of the id.
