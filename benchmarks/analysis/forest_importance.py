@@ -235,7 +235,7 @@ def axis_of(h: Hyperparameter) -> Dimension:
 
 
 def numbers(h: Hyperparameter, raw: Floats) -> Floats:
-    """Return (n,) stored values as inputs of the forest: logarithms of a log range; inactive ones become the lowest."""
+    """Return (n,) stored values as inputs of the forest: logarithms of a log range; inactive numbers become `low`."""
     x = raw if h.kind == "categorical" else np.maximum(raw, h.low)
     return np.log(x) if h.log and not h.values else x
 

@@ -1,13 +1,13 @@
 """Normalised regret of runs: incumbents, noisy rewards, several objectives, budget means, running times.
 
-The regret of a run after an evaluation is 0 if the best configuration of the environment was found, and 1 if nothing
-better than the median configuration was found:
+With one objective, the regret of a run after an evaluation is 0 if the best configuration of the environment was found,
+and 1 if nothing better than the median configuration was found:
 
     (best - incumbent) / (best - reference), clipped to [0, 1].
 
-One objective: the incumbent is the best reward so far, the reference the median of the table's rows, or of random
-search. Several objectives: 1 - hypervolume / hypervolume of the table's front, with a reference point a tenth beyond
-the front's worst corner.
+The incumbent is the best reward so far, the reference the median of the table's rows, or of random search. Several
+objectives: 1 - hypervolume / hypervolume of the table's front, with a reference point a tenth beyond the front's worst
+corner; without a table, the bounds of the metrics take the place of the front and of this point.
 
 If rewards are noisy (arms, tables with repeats), the true mean of a row counts, not its luckiest draw: the incumbent is
 the true mean of the row with the best mean of the run's own rewards so far, the earliest on ties, and at the end that
@@ -16,9 +16,9 @@ of the row that the agent recommends.
 Regret is clipped at 1, the regret of the median configuration, so that a diverged first evaluation does not dominate
 the score of a run.
 
-If the best *is* the median, regret is 0/0: such runs are degenerate (`flat`), and excluded from averages. If no scale
-is known, a score is minus the incumbent: raw, lower is better, and comparable on one environment only. With several
-objectives it is minus the largest sum of their rewards so far, which is also the criterion of `Tuned.best`.
+If the best *is* the median, regret is 0/0: such runs are degenerate (`flat`), and excluded from averages unless an
+environment has no others. If no scale is known, a score is minus the incumbent: raw, lower is better, and comparable on
+one environment only. With several objectives it is minus the largest sum of their rewards so far.
 """
 
 from __future__ import annotations

@@ -33,15 +33,15 @@ class Scale:
 
     Attributes:
         source: Origin of the scale: `table`; `reference` (the committed study of a space that no table lists); `given`
-            (by the user); `bounds` (of the metrics: several objectives of a space that no table lists); or `none`:
-            scores are raw.
+            (by the user); `bounds` (of the metrics: several objectives of a space that no table lists); or `none`: raw
+            scores.
         signs: (m,) factors from rewards to native units.
         best: (m,) best reward of each objective; empty if the source is `none`.
         reference: (m,) reward of regret 1, the median; with several objectives the reference point of the hypervolume;
             empty if the source is `none`.
         front: (J, m) rewards of the Pareto front; empty with one objective.
         repeats: Largest number of repeats averaged in a true mean; 1: rewards are the truth.
-        noise: Standard deviation of a single reward of a row, in standard deviations of the rows' means.
+        noise: Root of the mean variance of a row's repeats, in standard deviations of the rows' means.
     """
 
     source: str
@@ -152,8 +152,8 @@ class Scales:
 def rewards_of(params: Params, table: int) -> tuple[Floats, Floats] | None:
     """Return (rows, m) true rewards at the last level, and (rows, m) best ones at any level, of a table.
 
-    None if the table is not the whole space. Rows without measurements or with a failed repeat are NaN; the others have
-    the true rewards of `Run.evaluated`.
+    None if the table is not the whole space. Rows without measurements are NaN, and in tables with repeats those with a
+    failed or diverged repeat.
     """
     t = params.tables[table]
     if params.kind in ("box", "graph"):

@@ -2,8 +2,8 @@
 
 Performance-based metrics (section 3.2) measure how many runs of a random search come close to its best run:
 `relative_at`, `mean_at`, `best_equivalent`, `expected_equivalent`. Similarity-based metrics (section 3.3) measure
-whether similar configurations have similar scores: `rank_similarity` orders the runs, `performance_correlation`,
-`maxima` and `average_change` use scores in this order. `analyse` computes them all for arrays, a DataFrame or a Table.
+whether similar configurations have similar scores: `rank_similarity` places the runs, and `performance_correlation`,
+`maxima` and `average_change` use these ranks. `analyse` returns all but the ranks for arrays, a DataFrame or a Table.
 
 Scores are (n,) floats, higher is better; shares are per cent. Functions have up to two variants: `paper` (default) is
 the definition in the text, `published` the one behind the numbers in the paper's tables, found by recomputing them.
@@ -116,7 +116,8 @@ def performance_correlation(
     rho depends on it if several are tied.
 
     Raises:
-        ValueError: NaN, unequal lengths, `best` not a best run, or constant ranks or scores (rho is undefined).
+        ValueError: NaN or infinite values, unequal lengths, `best` not a best run, or constant distances or losses (rho
+            is undefined).
     """
     distance, loss = _to_best(ranks, scores, best, variant)
     for name, values in (("ranks", distance), ("scores", loss)):
@@ -133,7 +134,7 @@ def maxima(ranks: npt.ArrayLike, scores: npt.ArrayLike) -> int:
     Runs are sorted by rank and, within equal ranks, from the best to the worst score. A maximum is strict and interior.
 
     Raises:
-        ValueError: NaN or unequal lengths.
+        ValueError: No values, NaN or infinite ones, or unequal lengths.
     """
     a = _along(ranks, scores)
     return int(np.count_nonzero((a[1:-1] > a[:-2]) & (a[1:-1] > a[2:])))
@@ -145,7 +146,7 @@ def average_change(ranks: npt.ArrayLike, scores: npt.ArrayLike, variant: Variant
     Runs are sorted as for `maxima`. `paper` divides the n - 1 changes by n, `published` by n - 1.
 
     Raises:
-        ValueError: NaN, unequal lengths, fewer than 2 runs.
+        ValueError: NaN or infinite values, unequal lengths, or fewer than 2 runs.
     """
     a = _along(ranks, scores)
     if len(a) < 2:

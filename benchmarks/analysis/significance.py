@@ -1,7 +1,7 @@
 """Significance tests within a track: Holm's correction, the winner, agents tied for best, all pairs.
 
-All tables and sentences of `compare`, of reports and of the leaderboard use these numbers. `intervals` has the
-estimates, `docs/statistics.md` the simulations behind the choice of procedures.
+Rankings and verdicts of `compare`, of reports and of the leaderboard use these numbers. `intervals` has the estimates,
+`docs/statistics.md` the simulations behind the choice of procedures.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def _turned(p: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _pairs(names: Sequence[str], scores: Floats, groups: Sequence[Any]) -> list[dict[str, Any]]:
-    """Compare all pairs of agents on their common seeds; scores are (agents, environments, seeds)."""
+    """Test all pairs of agents on their common seeds; scores are (agents, environments, seeds)."""
     first, second = np.triu_indices(len(names), 1)
     if not len(first):
         return []

@@ -63,7 +63,7 @@ def build(runs: Path, track: Path = TRACK) -> tuple[bytes, bytes]:
 
 @contextlib.contextmanager
 def opened(path: Path) -> Iterator[tuple[Study, Path]]:
-    """Context of an archive's study, without its agents, and of a folder of its runs; a `ValueError` if damaged."""
+    """Context of an archive's study (with `random` for its agents) and folder of its runs; `ValueError` if damaged."""
     with tempfile.TemporaryDirectory(prefix="hpo-envs-archive-") as name:
         try:
             content = regular(path, UNPACKED).read_bytes()
@@ -89,7 +89,7 @@ def challenge(path: Path, agents: Sequence[str], isolate: bool | str = False) ->
 
 
 def rank(comparison: Comparison, path: Path) -> Comparison:
-    """Add an archive's replayed runs, `missing` and `checked` to a comparison, and return it; errors as in `load`."""
+    """Add an archive's replayed runs and its sentences to a comparison, and return it; errors as in `load`."""
     with opened(path) as (_, folder):
         try:
             archived = Comparison.load(folder)

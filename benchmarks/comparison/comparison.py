@@ -46,8 +46,8 @@ class Comparison:
         study: The study; None for a comparison of given runs.
         folder: Folder of the stored runs, the first one after `load`; None if runs are not stored.
         outcome: State of the study after `run`; None before, and after `of` and `load`.
-        missing: After `load`, sentences on missing runs; empty if none are missing.
-        checked: Result of the replay as sentences; empty if no stored runs were read.
+        missing: After `load`, sentences on missing runs, or on a missing `study.json`; else empty.
+        checked: Sentences on the replay of stored runs, and on runs that were not replayed; else empty.
 
     Raises:
         ValueError: The study is not valid; see `hpo_envs.benchmarks.study.study`.
@@ -122,7 +122,7 @@ class Comparison:
         return comparison
 
     def run(self, executor: AnyExecutor | None = None, **how: Any) -> Comparison:
-        """Run the missing runs of the study, replay the stored ones, and return this comparison with all of them.
+        """Run the missing runs of the study, replay the stored ones, and return this comparison.
 
         Arguments are those of `hpo_envs.benchmarks.study.scheduler.conduct`, except the first two and `take`.
 
@@ -180,7 +180,7 @@ class Comparison:
 
     @property
     def commands(self) -> list[str]:
-        """The known commands and calls that made the runs, as typed; empty if none is known."""
+        """The known commands and calls that requested the runs; empty if none is known."""
         folders = map(Path, self._read or filter(None, [self.folder]))
         return [*dict.fromkeys([c for folder in folders for c in manifest.commands(folder)] or self._commands)]
 
@@ -206,7 +206,7 @@ class Comparison:
         Floats are rounded to four significant digits; NaN and infinities are None.
 
         Raises:
-            ValueError: There are no runs, or they cannot be compared.
+            ValueError: There are no runs, one occurs twice, or they cannot be compared.
         """
         return dict(summary.rounded(self._parts[2]))
 
@@ -245,11 +245,11 @@ class Comparison:
     def report(self, path: Path | str | None = None, *, title: str = "Comparison of agents", command: str = "") -> Path:
         """Write the comparison as one self-contained page; return its path.
 
-        The page shows the title, and the command that repeats the runs; the default path is `report.html` in the folder
-        of the runs.
+        The page shows the title and, if given, the command that repeats the runs; the default path is `report.html` in
+        the folder of the runs.
 
         Raises:
-            ValueError: There is neither a path nor a folder, a symbolic link leads out of the folder, or see `scores`.
+            ValueError: There is neither a path nor a folder, or the path has a symbolic link in it; or see `scores`.
         """
         from hpo_envs.benchmarks.report.page import render
 
@@ -265,11 +265,11 @@ class Comparison:
     def paper(self, out: Path | str, command: str = "") -> list[Path]:
         """Write tables in LaTeX, pictures, tidy CSV and an appendix to the folder `out`; return the paths of the files.
 
-        `paper.tex` compiles to a page with all of them; its appendix has `command`, the one that writes these files
+        `paper.tex` compiles to a document of tables, pictures and appendix, which has `command`, the one of these files
         (default: this call). The pictures are also available as `ranks` and `anytime` of `hpo_envs.benchmarks.plots`.
 
         Raises:
-            ValueError: There are no runs, they cannot be compared, or a file to write is a symbolic link.
+            ValueError: See `scores`; or a file to write is a symbolic link.
             ModuleNotFoundError: matplotlib is not installed.
         """
         from hpo_envs.benchmarks.comparison import paper

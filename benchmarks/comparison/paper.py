@@ -72,7 +72,7 @@ def files(
     facts: str,
     commands: Sequence[str],
 ) -> Iterator[tuple[str, bytes | str]]:
-    """Yield the name and content of each file; without matplotlib a `ModuleNotFoundError` says how to install it.
+    """Yield names and contents of files; without matplotlib a `ModuleNotFoundError` says how to install it.
 
     `tracks` are those of a summary, `cells` the rows of `scores.csv`, `runs` and `evaluations` the data frames of
     `Comparison.frame`, `facts` further sentences of the appendix, and `commands` those that made the runs and files.
@@ -150,7 +150,7 @@ def _figures(tracks: Iterable[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def study_of(runs: Any) -> str:
-    """Return the text of a study file that repeats the runs of a data frame."""
+    """Return the text of a study file with the environments, agents and seeds of a data frame of runs."""
     environments, agents = [], []
     for _, r in runs.drop_duplicates("environment").iterrows():
         given = json.loads(r["env_kwargs"]) | ({"transfer": r["transfer"]} if r["transfer"] else {})

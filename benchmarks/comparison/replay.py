@@ -1,7 +1,7 @@
 """Replay of stored actions: stored results are compared bit for bit with those of the environment.
 
 The replay compares rewards, costs and statuses; row, level and repeat in the table, and their true reward; the true
-reward of the recommendation; scale and regret. Environments that compute results recompute them.
+reward of the recommendation; scale and regret. Surrogates are evaluated again; functions and trainings are not called.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ KEPT = 4 * CELLS
 """Largest number of rows, of all episodes, cached for other agents: 120 MB."""
 
 LIVE = "function/"
-"""Prefix of the names of tables whose values a user's function computes."""
+"""Prefix of the names of tables whose values a function computes, such as a user's or a training."""
 
 SETTING = ("env_kwargs", "shuffle", "subsample", "budget")
 """Keys of a header that, with the kind of its table, determine the arguments of an environment."""
@@ -55,8 +55,8 @@ class Replay:
         """Check the runs of a part, or record in `unchecked` why they cannot be replayed.
 
         Raises:
-            ValueError: A stored value differs from the environment's (the message names file, run and evaluation),
-                the table has changed, or the part has no valid runs.
+            ValueError: A stored value differs from the environment's, the table has changed, or the part has no valid
+                runs; the message names the file.
         """
         env = block.header["env"]
         spec, used = registry.find(env), {own["table"]: {**block.header, **own} for own in block.rest}
@@ -109,7 +109,7 @@ class Replay:
 
 
 def table_of(header: Mapping[str, Any]) -> Table:
-    """Return the table on which a saved run was made; a `ValueError` if it is not available or has changed."""
+    """Return the table on which a saved run was made; raise an error if it is not available or has changed."""
     spec, arguments = registry.find(header["env"]), header.get("env_kwargs", {})
     arms = {k: v for k, v in arguments.items() if k in ("means", "deviations", "bounds")}
     if spec is not None and (spec.surrogate or arms):  # the environment makes its tables
@@ -140,7 +140,7 @@ def _alike(block: Block) -> Iterator[npt.NDArray[np.intp]]:
 
 
 class _Problems:
-    """Vectorized environment with the arguments in a run's header, and its episodes with the given seeds."""
+    """Vectorized environment for the runs of a header, and its episodes with the given seeds."""
 
     def __init__(self, header: dict[str, Any], seeds: list[int]) -> None:
         h = header
@@ -185,7 +185,7 @@ class _Runs:
         self.episodes = problems.episodes
 
     def check(self) -> None:
-        """Compare all stored values; raise a `_MismatchError` if one differs from the environment's."""
+        """Compare stored values; raise a `_MismatchError` if one differs from the environment's."""
         for name in ("table", "kind", "sha256"):
             given = [self.block.rest[k][name] for k in self.block.which.tolist()]
             self._equal_each(name, given, self.problems.told[name].tolist())

@@ -1,6 +1,6 @@
 """Scores of runs by environment and agent: labels, checks that runs are comparable, degenerate tasks, overlap.
 
-Runs are read part by part, as columns; only their scores are kept.
+Runs are read part by part, as columns; their scores, their costs and pairs of rewards are kept.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ def budget_apart(header: Header) -> float | None:
 def environment_of(header: Header) -> str:
     """Return the label of an environment: its id, and in parentheses what distinguishes its runs.
 
-    These are arguments except the table, the subsample if it is below 1, the distribution of source tasks, and the
-    budget if `budget_apart` has one. Runs with different labels are never averaged.
+    These are arguments except table and budget, the subsample if it is below 1, the distribution of source tasks, and
+    the budget if `budget_apart` has one. Runs with different labels count as on different environments.
     """
     extra = {k: v for k, v in header["env_kwargs"].items() if k not in ("table", "budget")}
     if (subsample := header.get("subsample", 1.0)) < 1.0:

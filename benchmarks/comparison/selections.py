@@ -19,8 +19,8 @@ def of_scored(first: Mapping[str, Header], scored: ByAgent) -> dict[str, list[di
     """Return a list of records, one for each agent and budget, by family of arms; empty without arms.
 
     Arguments are results of `summary.parts`. A record has `agent`, `budget`, `n`, `wrong` ([fraction, low, high] of the
-    runs that recommend another arm than the best one), `sure` (fraction that stopped because they were confident, with
-    budget left for two rounds of all arms) and `evaluations` (mean; the whole budget for runs that were not sure).
+    runs that recommend another arm than the best one), `sure` (fraction that stopped with budget left for two rounds of
+    all arms, as agents do when they are confident) and `evaluations` (mean number used).
     """
     found: dict[str, dict[tuple[str, float], list[tuple[ScoredRuns, int]]]] = {}
     for env, by in scored.items():

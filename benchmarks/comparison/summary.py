@@ -1,7 +1,7 @@
 """Summary of a comparison as plain data: tracks, curves, target regret, rounding, citations; no evaluations.
 
-A summary can be committed and published, and all pictures and reports are made from it. A
-*track* is a group of environments of one family on which the same agents ran, so that they can be ranked.
+A summary can be committed and published, and reports are made from it. A *track* is a group of environments of one
+family on which the same agents ran, so that they can be ranked.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ PARTS = ("title", "command", "versions", "environments", "agents", "tracks", "ce
 def parts(collected: Scores) -> tuple[dict[str, dict[str, ScoredRuns]], dict[str, dict[str, Any]], dict[str, Any]]:
     """Return scores, the header of each environment's first run, and a dict of `tracks`, `cells` and `selections`.
 
-    It calls `Scores.scored`, which is possible once; errors are those of this method.
+    It calls `Scores.scored`, which is possible once; errors are those of this method and of `significance.judged`.
     """
     scored, first = collected.scored(), collected.first()
     chosen: dict[str, list[dict[str, Any]]] = {}
@@ -87,7 +87,7 @@ def _ranked(collected: Scores, first: Mapping[str, Header], scored: ByAgent) -> 
 
 
 def tracks_of(first: Mapping[str, Header], scored: ByAgent) -> list[tuple[str, list[str]]]:
-    """Return (name, environments) of each track, whose environments share family, objectives, agents and budget.
+    """Return (name, environments) of each track: of one family, number of objectives, set of agents, `budget_apart`.
 
     Runs with source tasks are separate tracks, and so is each environment whose scores are raw or whose regret is 0/0.
     """

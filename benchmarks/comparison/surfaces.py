@@ -54,7 +54,7 @@ def of_cells(cells: Mapping[tuple[str, str], AgentRuns]) -> dict[str, Any]:
 
 
 def _grid(sets: Sequence[Floats]) -> Floats:
-    """Return a grid of first rewards: 50 quantiles over all runs' fronts, and the points of their joint front."""
+    """Return a grid of first rewards: quantiles over all runs' fronts, and those of their joint front."""
     fronts = np.concatenate([s[pareto_front(s)] for s in sets])
     front = fronts[pareto_front(fronts)]
     values = np.quantile(fronts[:, 0], np.linspace(0.1, 1.0, 50))

@@ -50,7 +50,7 @@ def fta(rewards: npt.ArrayLike, front: npt.ArrayLike) -> float:
 
 
 def fbp(rewards: npt.ArrayLike, front: npt.ArrayLike, budget: int) -> float:
-    """Fixed budget: points of the (J, m) Pareto front among the first `budget` of (k, m) rewards (section 4.2)."""
+    """Fixed budget: number of points of the (J, m) front among the first `budget` of (k, m) rewards (section 4.2)."""
     return float(_members(np.asarray(rewards, dtype=float)[:budget], front).any(axis=0).sum())
 
 
@@ -122,7 +122,7 @@ def score(run: Run, tolerance: float | None = None) -> dict[str, float]:
     """Return targets of a run: `best` and, with a scale, `fb`, `ftb`, `ftc`; of several objectives `fbp`, `fto`, `fta`.
 
     Raises:
-        ValueError: Several objectives without a table, so that no front is known; or a run without evaluations.
+        ValueError: Several objectives without a known front; or a run without evaluations or without a scale.
     """
     scale, rewards = of_header(run.header), run.rewards
     if not len(run):

@@ -83,7 +83,7 @@ def _heat(lead: float, spread: float) -> str:
 
 
 def _learned(rows: Sequence[Mapping[str, str]]) -> str:
-    """Return the folded table of learned optimizers and rivals that do not adapt to the run; empty without results."""
+    """Return the folded table of learned optimizers and their rivals; empty without results."""
     known = [r for r in rows if r.get("mean") and "minus" not in r["method"]]
     if not known:
         return ""

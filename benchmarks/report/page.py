@@ -123,7 +123,7 @@ def _head(summary: Mapping[str, Any]) -> str:
 
 
 def _answer(summary: Mapping[str, Any], says: Sequence[Sequence[str]], places: Mapping[str, int]) -> str:
-    """Return the summary: one card per track, and the names of degenerate tasks."""
+    """Return the summary: a card for each track that is not degenerate, and the names of the degenerate ones."""
     tracks = [*enumerate(summary["tracks"])]
     flat = ", ".join(t["name"] for _, t in tracks if t.get("flat"))
     cards = "".join(answer.of_track(t, says[i], f"track-{i}", places) for i, t in tracks if not t.get("flat"))

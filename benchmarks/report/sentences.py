@@ -48,7 +48,7 @@ def fixed_order(track: Mapping[str, Any]) -> str | None:
 
 
 def gain(track: Mapping[str, Any], agent: str) -> list[float | None] | None:
-    """Return the adaptation gain with its interval: the lead over `fixed_order` on shared seeds; None without one."""
+    """Return the adaptation gain with interval: the lead over `fixed_order` on shared seeds; None if there is none."""
     fixed = fixed_order(track)
     p = None if fixed is None or agent in FIXED_ORDERS else against(track, fixed, agent)
     return p["here"]["difference"] if p else None

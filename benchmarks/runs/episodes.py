@@ -101,7 +101,7 @@ class Episodes:
         return [self.in_table(i, action) for i, action in zip(which, actions, strict=True)]
 
     def in_table(self, i: int, action: Any) -> Any:
-        """Return an action of episode `i` with the table's row instead of the episode's; unchanged if all are equal."""
+        """Return an action of episode `i` with the table's row instead of the episode's index, where these differ."""
         if self.rows is None:
             return action
         if self.params.kind != "fidelity":
@@ -122,7 +122,7 @@ class Episodes:
         return found
 
     def truth(self, i: npt.NDArray[np.int64], actions: npt.NDArray[Any]) -> npt.NDArray[np.float64] | None:
-        """Return the (k,) or (k, objectives) mean rewards of (k, ...) actions over all repeats; None without a table.
+        """Return the (k,) or (k, objectives) true mean rewards of (k, ...) actions; None without a table.
 
         `i` is the (k,) episode of each action; rows are the table's. Of a batch of arms the first counts.
         """

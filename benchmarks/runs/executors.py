@@ -1,7 +1,7 @@
 """Executors of calls: this process, `--jobs` processes, any `concurrent.futures.Executor`; retries of lost calls.
 
-All have one interface: calls of functions are submitted, and results are returned in any order (`next`). Functions and
-arguments must be picklable, as for every pool of processes.
+All have one interface: calls of functions are submitted, and results are returned in any order (`next`). For other
+processes, functions and arguments must be picklable.
 """
 
 import collections
@@ -40,7 +40,7 @@ class Calls(contextlib.AbstractContextManager["Calls"]):
         self._calls.append(_Call(function, argument))
 
     def next(self) -> Any:
-        """Execute the earliest call that is left, at least one; return its result, or raise its exception."""
+        """Execute the earliest call, of which there must be one; return its result, or raise its exception."""
         call = self._calls.popleft()
         return call.function(call.argument)
 

@@ -69,7 +69,7 @@ class Runs(list[Run]):
         """Draw the incumbent over cost, or with two objectives the Pareto fronts; return matplotlib's axes.
 
         Raises:
-            ValueError: Runs are on several environments, or have more than two objectives.
+            ValueError: There are no runs, or they are on several environments or have more than two objectives.
             ModuleNotFoundError: matplotlib is not installed.
         """
         frame = self.to_frame(configurations=False)

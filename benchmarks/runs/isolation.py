@@ -1,4 +1,4 @@
-"""Isolated agents: a process that receives only the `Problem`; its environment variables, limits, messages and end.
+"""Isolated agents: a process that gets the `Problem`, not its table; environment variables, limits, messages and end.
 
 This prevents accidents and shortcuts; it is not a sandbox. `docs/trust.md` lists what agents can still do.
 """

@@ -82,13 +82,13 @@ def run(
         seeds: Distinct ints >= 0 and < 2**63, at least one. The agent and the environment get hashes of id and seed.
         budget: Budget of a run, which replaces the id's default budget, in the same unit.
         target: Function of an evaluation's action (with the table's row) and reward; a run stops once it returns True.
-        env_kwargs: Arguments of the environment (`table=`, `objective=`, ...). If actions are configurations or arms,
-            they are shuffled in each episode unless `shuffle=False` is given.
+        env_kwargs: Arguments of the environment (`table=`, `objective=`, ...). If actions are configurations or arms of
+            a table, they are shuffled in each episode unless `shuffle=False` is given.
         progress: Whether to show a bar; or a function, called with the number of evaluations since its last call.
-        isolate: Whether the agents run in a separate process, which has the problem and nothing else; or the
+        isolate: Whether the agents run in a separate process, which does not have the environment; or the
             interpreter of another environment; or an `IsolatedProcess` of this agent, which is reused.
-        transfer: Meta-training tasks of all agents: tables of the id's family that share no language with it
-            (`family`), or of a distribution (`NMTHPO`, `CharMini`, ...); by default none. See `docs/transfer.md`.
+        transfer: Meta-training tasks of all agents: tables of the id's family (`family`) or of a distribution
+            (`NMTHPO`, `CharMini`, ...) that share no language with it; by default none. See `docs/transfer.md`.
         executor: Any `concurrent.futures.Executor`, or a factory of one, to which batches of seeds are submitted; all
             arguments must be picklable. Default: this process.
         **hyperparameters: Arguments of the agent.
@@ -99,6 +99,7 @@ def run(
     Raises:
         ValueError: The id or agent is unknown, another argument is invalid, or an agent suggests or recommends an
             invalid action.
+        TypeError: The environment or the agent has no such argument.
         AgentError: An isolated agent failed.
     """
     registry.require_spec("env_id", env_id)

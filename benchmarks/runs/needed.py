@@ -3,8 +3,8 @@
 It consists of the definition of the function and of the top-level statements that bind the names it uses or change
 their objects, directly or through others; with the blocks around these statements, and with whole loops. Comments,
 formatting, docstrings and calls of `print` do not count, nor does a statement that is not needed, such as the call that
-starts a search. Not covered: objects that are changed under another name, by a function or by a decorator; names used
-by `globals()` or `exec`; docstrings that are read; values only known at run time.
+starts a search. Not covered: objects that are changed under another name, or by a function or decorator that is not
+given them; names used by `globals()` or `exec`; docstrings that are read; values only known at run time.
 
 Nothing is compiled or run, so any valid syntax is accepted.
 """

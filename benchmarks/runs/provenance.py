@@ -112,7 +112,7 @@ def header_of(
 
     `params` are those of an environment made with `env_kwargs`, of which the header has no `table`: its name, kind and
     sha256 are in each run. `isolated` says whether the agent runs in a separate process, and `versions` are those of
-    packages if this process has the interpreter of another environment.
+    packages if that process has the interpreter of another environment.
     """
     own, code = of_agent(agent), of_environment(spec, env_kwargs)
     header = {

@@ -42,12 +42,12 @@ class Run:
             `distribution`, `sources` (id, table, kind, sha256, languages), and `excluded`, the problem's languages.
         evaluated: Further data on each evaluation, (k, ...) arrays by name: `row`, `level` and `repeat` of the table
             (int32), if there is one; `status` (int8, index in `STATUSES`); and for arms and tables with repeats
-            `truth`, shaped as the rewards: the mean of the row's repeats at that level. If an evaluation takes several
+            `truth`, shaped as the rewards: the true mean of the row at that level. If an evaluation takes several
             actions, `move` has all of them (int8), then -1. If the budget is not in the environment's cost unit,
             `price` (float64) is the cost of each evaluation in that unit.
-        recommended_truth: Mean of all repeats of the recommended action, if a table has it.
+        recommended_truth: True mean reward of the recommended action, if a table has it.
         configs: Natural values of each evaluation's hyperparameters if they are not a row of a table: on boxes and
-            users' functions. They are not stored.
+            where steps call a function. They are not stored.
         seconds: (k, 2) float32 seconds of `ask` and `tell`, divided equally among the running episodes of a batch
             and all evaluations of a batch of pulls. They differ between repetitions and are in no digest.
     """
@@ -174,7 +174,7 @@ def records(
 
 
 def _truths(episodes: Episodes, actions: Sequence[Any]) -> Sequence[Any]:
-    """Return the mean over all repeats of each episode's action; a list of None without a table."""
+    """Return the true mean reward of each episode's action; a list of None without a table."""
     same = len({np.shape(a) for a in actions}) == 1  # candidates of several moves differ, and are in no table
     found = episodes.truth(np.arange(len(actions)), np.array(actions)) if same else None
     return [None] * len(actions) if found is None else list(found)

@@ -154,7 +154,8 @@ def columns(table: Table, target: Table) -> tuple[Floats, tuple[str, ...]]:
     """Return the (rows, d) features of a table, and their names; no names if the columns are those of the target.
 
     Values of a shared numeric hyperparameter are on the target's scale, also outside [0, 1], and 0 if inactive or if
-    the target has a single value. Hyperparameters that only the table has keep their scale and follow the shared ones.
+    the target has a single value. Hyperparameters that only the table has are left out if it has all of the target's;
+    otherwise they keep their scale and follow the shared ones.
     """
     features, own, theirs = np.array(table.features), table.feature_names, {h.name: h for h in target.space}
     for k, h in enumerate(table.space):

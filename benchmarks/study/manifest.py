@@ -34,7 +34,7 @@ def note(folder: Path, pairs: Pairs, command: str = "") -> None:
     Earlier entries of ids without stored runs are removed, because these runs were deleted on purpose.
 
     Raises:
-        ValueError: The file is damaged, or a symbolic link.
+        ValueError: The file is damaged or a symbolic link, or would list more than `MOST_RUNS` runs.
         OSError: Writing to the disk fails.
     """
     path = atomic.inside(folder, folder / NAME)

@@ -1,7 +1,7 @@
 """Trainings of this project's tables: of rows that are missing, or repeated for comparison.
 
-Trainings are stored one by one in a folder of `--out`: after any interruption, the same command resumes, and nothing is
-trained twice. Each uses one thread. `--pack` writes the stored and the shipped trainings as the table's data.
+Trainings are stored one by one in a folder of `--out`: after any interruption, the same command resumes, and no stored
+training is repeated. Each uses one thread. `--pack` writes the stored and the shipped trainings as the table's data.
 """
 
 import argparse
@@ -142,7 +142,7 @@ def _folder(out: Path, suite: Suite) -> Path:
 
 
 def _check(suites: Sequence[Suite], out: Path, count: int) -> int:
-    """Print which configurations are complete, and retrain `count` shipped rows, spread evenly over model classes.
+    """Print which configurations are complete, and repeat `count` shipped trainings, spread over the suites.
 
     The exit status is 1 if one differs by more than the variation between seeds.
     """

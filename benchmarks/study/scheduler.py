@@ -44,7 +44,7 @@ class StudyState:
         found: Number of runs that were already stored.
         made: Number of new runs.
         errors: (id, agent) -> traceback or message of the error that stopped the agent on that id.
-        capped: id -> budget used instead of the given one, which exceeds the number of evaluations in the whole table.
+        capped: id -> budget used instead of the given one, which exceeds the number of evaluations that an episode has.
     """
 
     store: Store
@@ -96,7 +96,7 @@ def conduct(
 
     Args:
         study: The study.
-        folder: Folder of the store; None: runs are kept in memory.
+        folder: Folder of the store; None: runs are only passed to `take`.
         executor: Any `concurrent.futures.Executor`; a factory of one, which replaces a broken pool; or `Calls` of
             `hpo_envs.benchmarks.runs.executors`. Only what a factory makes is closed. Default: this process.
         take: Function that is called with new runs, as columns, once they are stored.
@@ -258,7 +258,7 @@ def _replicated(environment: Environment, subsample: float) -> Environment:
 
 
 def _capped(environment: Environment) -> Environment:
-    """Return the environment, with a given budget capped at the evaluations in its table, as no more could be used."""
+    """Return the environment, with a given budget capped at the evaluations of an episode, as no more could be used."""
     if not isinstance(environment.kwargs.get("budget"), (int, float)):
         return environment
     envs: Any = gym.make_vec(environment.id, num_envs=1, **environment.kwargs)

@@ -117,7 +117,7 @@ class Store:
     Headers are read once per id; runs added later by other processes are not checked.
 
     Args:
-        folder: Folder, created with the first stored run; None: runs are kept in memory by the caller.
+        folder: Folder, created with the first stored run; None: runs are not stored.
 
     Attributes:
         added: Paths of the parts that this object has written.

@@ -7,7 +7,7 @@
         { id = "NMTLC-swen-v0", cost = "evaluations", budget = 200 },
     ]
     agents = [
-        "random",                                # registered names; "all": installed ones of the leaderboard
+        "random",                                # registered names; "all": see `Registration.entrant`
         { name = "wide", algorithm = "bo-ucb", hyperparameters = { beta = 4.0 } },
         "my_agents:Greedy",                      # module:factory, looked for next to the file, too
         "policy:ppo.npz",                        # a trained policy, see integrations.candidate_policy.save_policy
@@ -79,7 +79,7 @@ class Entrant:
         name: Name in results, unique in a study.
         algorithm: Registered name, or `module:factory`.
         hyperparameters: Arguments of the agent.
-        isolated: Whether it runs in a separate process; its code is never imported elsewhere. A string is the
+        isolated: Whether it runs in a separate process, so that its code is imported only there. A string is the
             interpreter of another environment, which has its packages.
     """
 
@@ -142,7 +142,7 @@ class Study:
 
 
 SUBSAMPLE = 0.8
-"""Default `subsample`: each seed sees a random 80 % of the configurations."""
+"""`subsample` of studies that set none: each seed sees a random 80 % of the configurations."""
 
 SEEDS, SLOW_SEEDS = 100, 20
 """Default numbers of seeds: in general, and of agents that take more than a second per run."""
@@ -159,7 +159,7 @@ def from_file(path: Path) -> Study:
 
     Raises:
         FileNotFoundError: The file does not exist.
-        ValueError: An entry is not valid; the message names the allowed values.
+        ValueError: The file is not TOML, or an entry is not valid.
     """
     data = parsed(path, tomllib.loads, "a TOML file")
     if str(path.resolve().parent) not in sys.path:
