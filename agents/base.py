@@ -15,11 +15,11 @@ from hpo_envs.agents.problem import Problem
 class Agent(abc.ABC):
     """An optimizer with an ask/tell interface.
 
-    Each episode has its own agent, which knows only the problem and the observed outcomes, and never the table.
+    Each episode has its own agent, which knows the problem and what it observes, and never the table.
 
     Args:
         problem: All that is known before the first evaluation.
-        seed: Seed of the agent's own generator, `self.rng`. The same seed gives the same suggestions in any process.
+        seed: Seed of the agent's own generator, `self.rng`. With the same outcomes it gives the same suggestions.
 
     Attributes:
         done: Whether the agent has ended its run, because it is confident or its plan is complete; most never do.
@@ -29,10 +29,11 @@ class Agent(abc.ABC):
             this many evaluations the agent is random search, and results note this.
         listens: Whether the agent learns from actions that it did not suggest.
         trained_on: Languages or task groups of the tables that the agent's weights were fitted to. Runs on a problem
-            whose `held_out` has one of them are marked `seen` in all results.
+            whose `held_out` has one of them are marked `seen`.
         constrained: Whether the agent models constraints, from `info["violations"]`; for any other agent an
             infeasible evaluation has the status of a failed one.
-        supports: Kinds of problems that an unregistered agent supports, see `Registration.supports`; empty: all.
+        supports: Kinds of problems of an agent of another package, see `Registration.supports`; empty: all, for a
+            plugin `rows`.
         observes: Whether the agent is a policy on observations of the environment: `observe` precedes each `ask`.
     """
 

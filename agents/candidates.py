@@ -29,7 +29,7 @@ class Candidates(Incumbent):
         count: Number of candidates.
         pairs: Whether actions are (row, checkpoint) pairs.
         levels: (levels,) resource of each checkpoint; [1] if actions are not pairs.
-        top: Index of the last checkpoint, that of a full training.
+        top: Index of the last checkpoint; 0 if actions are not pairs.
         times: (count,) number of times each candidate was suggested, or reported without a suggestion.
         pending: Candidates suggested but not yet reported, in the order of suggestion, repeats included.
 
@@ -85,7 +85,7 @@ class Candidates(Incumbent):
     def gram_rows(self, kernel: str, length_scale: float) -> Callable[[int], Floats]:
         """Return a function that maps k to the (count,) kernel values of candidate k with all candidates.
 
-        If there are more than `LARGEST_SHARED`, each call computes them; else the matrix of `base_gram` has them.
+        Each call computes them if the base or grid has more than `kernels.LARGEST_SHARED` rows; else they are cached.
         """
         base = self.features if self._problem.base is None else self._problem.base
         if len(base) > kernels.LARGEST_SHARED:
@@ -184,7 +184,7 @@ class CandidatePool:
     """Candidates to score if scoring all takes too long: neighbours of the best ones so far, and random ones.
 
     Model-based optimizers maximise their acquisition function on large or infinite spaces in this way, near incumbents
-    and at random points (Hutter et al. 2011, section 4.3). The nearest candidates of an incumbent are computed once.
+    and at random points (Hutter et al. 2011, section 4.3). The nearest candidates of the incumbents are cached.
 
     Args:
         features: (n, d) float64 of all candidates.

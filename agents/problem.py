@@ -43,7 +43,8 @@ class Problem:
         sources: Source tasks: observations of other tables.
         held_out: Languages of the problem's tables, or task groups, see `tables.catalogue.held_out`. Weights trained on
             one of them have seen this problem and are used only if the user asks for them.
-        axes: The hyperparameter of each coordinate of a box, a grid or `points`, also as a mapping; empty: unknown.
+        axes: The hyperparameter of each coordinate of a box, a grid or `points`, or its arguments as a mapping; empty:
+            unknown.
         points: (table rows, d) float64 in [0, 1], coordinates of each row of `base` on the axes; None: unknown.
 
     Raises:
@@ -159,7 +160,7 @@ class Problem:
 
         Raises:
             ValueError: The space is not in `wire.SPACES`, or the grammar is not a function of a module.
-            TypeError: An axis has a choice that JSON does not have.
+            TypeError: An axis has a choice that a message cannot contain, see `wire.encode`.
         """
         from hpo_envs.agents import wire
 
@@ -292,7 +293,7 @@ class Axis:
         return round(value) if self.whole else value
 
     def coordinate(self, value: Any) -> float:
-        """Return the coordinate of a natural value; on a range of a single value, return `MIDDLE`.
+        """Return the coordinate of a natural value.
 
         Raises:
             ValueError: The value is outside the range, or not one of the choices.

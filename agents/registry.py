@@ -30,12 +30,13 @@ class Registration:
     """One registered agent.
 
     Attributes:
-        target: `module:Class`, imported when the agent is made.
+        target: `module:Class` to import.
         summary: One line for listings.
         kwargs: Hyperparameters that this name fixes; callers may override them.
-        supports: Kinds of problems that the agent can work on: `rows` (Discrete candidates), `features` (needs
-            candidate features), `levels` ((row, level) pairs), `grid` (MultiDiscrete values), `box` (continuous),
-            `arms` (stochastic repeats), `cells` (built node by node), `objectives` and `box-objectives` (several).
+        supports: Kinds of problems that the agent can work on: `rows` (Discrete candidates with features),
+            `features` (needs candidate features), `levels` ((row, level) pairs), `grid` (MultiDiscrete values), `box`
+            (continuous), `arms` (Discrete without features), `cells` (built node by node), `objectives` and
+            `box-objectives` (several).
         needs: Modules of the optional packages that it needs, the one of its extra first; see `install`.
         alias_of: The readable name of which this one is an alias, if any.
         open: Whether the name stands for many agents, which differ by hyperparameter or by problem.
@@ -45,8 +46,7 @@ class Registration:
         unseen: For an agent with trained weights, `module:function` that returns, for a problem and hyperparameters,
             whether the agent has weights that were not trained on the problem's languages.
         sources: Whether it learns from other tables and requires them, see `Problem.sources`.
-        external: Whether it is another package's optimizer, which takes part only if named: `all` must not depend on
-            the installed packages.
+        external: Whether it takes part only if named, as do plugins and most optimizers of other packages.
         picks: Names of the agents among which it chooses one.
         package: Distribution that provides the plugin; empty: this package.
     """
@@ -79,7 +79,7 @@ class Registration:
 
     @property
     def entrant(self) -> bool:
-        """Whether `all` and the leaderboard include it: not an alias, not `open`, not external, and without sources."""
+        """Whether `all` includes it if installed: not an alias, not `open`, not external, and without sources."""
         return self.alias_of is None and not (self.open or self.external or self.sources)
 
 
@@ -296,11 +296,11 @@ def install(package: str) -> str:
 
 
 def fits(name: str, problem: Problem, /, **hyperparameters: Any) -> bool:
-    """Return whether an agent can run on a problem.
+    """Return whether an agent supports a problem; its packages need not be installed.
 
-    The agent must support the kind of the problem and the numbers of candidates and objectives. If it needs sources,
-    one must share a feature with the problem; if it has trained weights, some must be trained on none of the problem's
-    languages, unless `hyperparameters` allow others.
+    The agent must support the kind of the problem and the numbers of objectives and of rows (with features). If it
+    needs sources, one must share a feature with the problem; if it has trained weights, some must be trained on none of
+    the problem's languages, unless `hyperparameters` allow others.
 
     Raises:
         ValueError: The agent is unknown.
@@ -363,7 +363,8 @@ def slow(name: str, problem: Problem) -> bool:
     """Return whether a run of an agent takes over a second of CPU time, as measured on the suite's ids.
 
     Its entry names the problems: `anywhere`, on a `box`, `large` ones (a base of 1,000 rows or more), with several
-    `objectives` and a budget of 100 or more, with `sources`; on cells every agent is slow, because evaluations are.
+    `objectives` and a budget of at least 100 or none, with `sources`; on cells every agent is slow, because evaluations
+    are.
 
     Raises:
         ValueError: The agent is unknown.

@@ -1,4 +1,4 @@
-"""Server process of isolated agents, which cannot open tables: `python -m hpo_envs.agents.serve`.
+"""Server process of isolated agents, which cannot open shipped tables: `python -m hpo_envs.agents.serve`.
 
 It reads messages (`hpo_envs.agents.wire`) from standard input and replies on standard output.
 """

@@ -1,6 +1,6 @@
 """Acquisition functions (EI, log EI, expected hypervolume improvement), and their maximisation on a box.
 
-Among candidates the maximum is found by scoring all of them, see `hpo_envs.agents.search.base.CandidateAgent`.
+Among candidates the maximum is found by scoring them, see `hpo_envs.agents.search.base.CandidateAgent`.
 """
 
 from collections.abc import Callable

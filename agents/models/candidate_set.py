@@ -68,7 +68,7 @@ def width(features: tuple[str, ...]) -> int:
     """Return the number of columns of the array `candidates` with these groups of features, column 0 included.
 
     Raises:
-        ValueError: There is no group, or one has an unknown name.
+        ValueError: There is no group, one has an unknown name, or `features` is neither a tuple nor a list.
     """
     if not isinstance(features, (tuple, list)) or not features or not set(features) <= set(GROUPS):
         raise ValueError(f"features must be a tuple of names among {', '.join(GROUPS)}, got {features!r}")
@@ -160,7 +160,8 @@ class CandidateSet:
         rewards: (E, t) rewards of the candidates in `rows`.
 
     Raises:
-        ValueError: There is no group of features, one is unknown, or candidates have more features than columns.
+        ValueError: There is no group of features, one is unknown, or candidates have more features than a separate
+            group has columns.
     """
 
     def __init__(

@@ -11,11 +11,12 @@ from hpo_envs.tables.checks import read_only
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """Observations of another table. Arrays are read-only, and the order of the observations has no meaning.
+    """Observations of another table or search. Arrays are read-only, and the order of the observations has no meaning.
 
     Attributes:
-        name: Name of the table.
-        features: (t, d) float64. Features shared with the problem are on its scale, and [0, 1] is the problem's range.
+        name: Name of the table or search.
+        features: (t, d) float64. Features shared with the problem are on its scale, and [0, 1] is the problem's range;
+            for a box, [-1, 1].
         rewards: (t, objectives) float64, higher is better, in the table's units.
         costs: (t,) float64 cost of each evaluation; if the table has curves, of a full training.
         feature_names: Names of the columns of `features`; empty: the problem's columns.

@@ -1,8 +1,8 @@
 """Regression trees, forests and gradient boosting, vectorized for a few hundred evaluations.
 
 One call of a library's tree takes a fraction of a millisecond, and an ensemble has hundreds of trees, refitted after
-every batch. Here all trees of an ensemble grow together, level by level: the sums left of every possible split,
-for every node of every tree, are one matrix product with the 0/1 matrix of all splits of the rows.
+every batch. Here all trees of an ensemble grow together, level by level: the sums left of every split, for
+every node of every tree, are one matrix product with the 0/1 matrix of the splits of the rows.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def _splits(content: bytes, shape: tuple[int, int]) -> Splits:
 
 
 class Splits:
-    """All splits "feature f <= t" of a fixed set of rows.
+    """Splits "feature f <= t" of a fixed set of rows.
 
     Args:
         x: (rows, d) features.

@@ -44,7 +44,8 @@ class ASHA(OnCandidates):
         score: `"last"`, the reward at the rung's checkpoint, or `"best"`, the best up to it.
 
     Raises:
-        ValueError: The problem has no checkpoints, `eta` is not above 1, `minimum` not positive, or `score` unknown.
+        ValueError: Actions are not (row, checkpoint) pairs, `eta` is not above 1, `minimum` is not positive, or `score`
+            is unknown.
     """
 
     parallel = True
@@ -90,7 +91,7 @@ class ASHA(OnCandidates):
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
         """Add a result to its rung, and update `done`; steps without a result are ignored.
 
-        Results of actions that were not suggested count only in `recommend`.
+        Results of actions that are not pending in a rung count only in `recommend`.
         """
         if not self.candidates.note(action, reward, info):
             return

@@ -100,10 +100,11 @@ def has_unseen(problem: Problem, /, seen: bool = False, **hyperparameters: Any) 
 class CurveRanker(SuccessiveHalving):
     """Successive halving with survivors chosen by a network that ranks learning curves.
 
-    On the way to each rung a run is observed `STEPS` times, which is free if the budget is in units of training. At the
-    end of a rung the network scores the runs by the last `POINTS` values of their curves, relative to the other runs of
-    the rung; the runs with the best scores survive, instead of those with the best last values. The network was trained
-    on the NMTLC tables to rank runs by the best value of their whole curve, by default not on the problem's languages.
+    On the way to each rung a run is observed up to `STEPS` times, which is free if the budget is in units of training.
+    At the end of a rung the network scores the runs by the last `POINTS` values of their curves, relative to the other
+    runs of the rung; the runs with the best scores survive, instead of those with the best rewards. The network was
+    trained on the NMTLC tables to rank runs by the best value of their whole curve, by default not on the problem's
+    languages.
 
     Formula:
         score = last + v' leaky(U [max-pooled convolutions of the curve, last, best, log share] + b)
@@ -123,7 +124,7 @@ class CurveRanker(SuccessiveHalving):
 
     Args:
         seen: Whether weights trained on the problem's languages are allowed.
-        **options: See `SuccessiveHalving`.
+        **options: See `SuccessiveHalving`; `score` and `shift` have no effect.
 
     Raises:
         ValueError: All weights were trained on a language of the problem, and `seen` is False; or see `Halving`.

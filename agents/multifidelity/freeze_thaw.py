@@ -35,7 +35,8 @@ class FreezeThaw(OnCandidates):
     yet started (see `CurveProcess`). If the problem has sources with curves, these define its prior: mean and
     covariance of their curves, and their predictions from the features. The row with the largest expected improvement
     of the best reward per unit of cost, at any checkpoint, is trained to its next checkpoint; the others pause.
-    Unless the cost is a number of evaluations, training stops at every checkpoint on the way, at the same total cost.
+    Training stops at every checkpoint of the table on the way, at the same total cost. If the cost is a number of
+    evaluations, the row is trained at once to the checkpoint of the largest improvement.
 
     Formula:
         y_i(k) = m_i(k) + sum_r B_kr z_ir;  cov(z_i, z_j) = (c + s k(x_i, x_j) + o [i = j]) I + sum_e u_ei u_ej'

@@ -33,7 +33,7 @@ def checkpointed(problem: Problem, eta: float, score: str) -> Candidates:
 
 
 def halvings(maximum: float, eta: float) -> int:
-    """Return s_max = floor(log_eta R), at least 0, by powers of eta: a computed log_3 81 may be below 4."""
+    """Return s_max = floor(log_eta R), at least 0, by powers of eta: a computed log_3 243 may be below 5."""
     s = 0
     while eta ** (s + 1) <= maximum * (1 + 1e-12):
         s += 1
@@ -77,7 +77,7 @@ class Halving(OnCandidates, Planned):
         fresh: Whether a bracket starts with untried rows while there are any, instead of any rows.
 
     Raises:
-        ValueError: An argument is out of range, or the problem has no checkpoints.
+        ValueError: An argument is not valid, or actions are not (row, checkpoint) pairs.
     """
 
     _rounds = math.inf

@@ -21,16 +21,16 @@ SPREAD_NOISE, SPREAD_OVER = 1e-2, 2000
 
 
 class CandidateAgent(OnCandidates):
-    """Base class of optimizers that score every untried candidate and suggest the best one.
+    """Base class of optimizers that score candidates and suggest the best free one.
 
     Args:
-        problem: A finite problem with features. Actions may be rows, values of a grid, or (row, level) pairs, which are
+        problem: Actions are rows with features, values of a grid, or (row, level) pairs with features, which are
             trained to the last level.
         initial: Number of candidates of the initial design (3 in section 4.3 of Zhang and Duh 2020).
         design: Initial design. `random`: the candidates that the agent `random` suggests with the same seed, so that
-            runs of several agents are paired; `spread`: see `spread_row`; `auto`: if there are source tasks, the
-            candidates nearest to the best of each in turn (Feurer et al. 2015), else random ones, or `spread` while
-            evaluations of parallel workers are pending.
+            runs of several agents are paired; `spread`: see `spread_row`; `auto`: if source tasks have the same
+            features, the candidates nearest to the best of each in turn (Feurer et al. 2015); else random ones, or
+            `spread` while evaluations of parallel workers are pending.
 
     Attributes:
         candidates: The candidates, with suggestions and results.
@@ -41,7 +41,7 @@ class CandidateAgent(OnCandidates):
         scored: (k,) candidates that the model scores, ascending; None: all.
 
     Raises:
-        ValueError: A setting is not valid, or the candidates have no features.
+        ValueError: A setting is not valid, rows or pairs have no features, or the action space is of another kind.
     """
 
     parallel = True
@@ -88,7 +88,7 @@ class CandidateAgent(OnCandidates):
         return self.candidates.draw(self.rng)
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Record the outcome of a candidate, suggested or not; the model observes it unless the run failed.
+        """Record the outcome of a candidate, suggested or not; the model ignores failed and diverged runs.
 
         Raises:
             ValueError: `reward` is not finite, or has another number of objectives.
@@ -161,7 +161,7 @@ class CandidateAgent(OnCandidates):
         Under a Gaussian process with a Matern 5/2 kernel of length-scale 1, observing k lowers the summed variance of
         all candidates by sum_j C_jk^2 / (C_kk + noise), C the covariance given the candidates tried so far: the first
         choice is a central candidate (Cohn's criterion, Seo et al. 2000). Ties are broken at random. Of more than
-        `SPREAD_OVER` candidates, a random subset is compared.
+        `SPREAD_OVER` candidates, only the tried ones and a random subset count.
         """
         tried, n = np.flatnonzero(~self.free), len(self.features)
         if n > SPREAD_OVER:

@@ -26,10 +26,10 @@ of observations from which a kernel is estimated if there are more than `AFFORDA
 class BayesianOptimisation(PosteriorSearch):
     """Gaussian-process Bayesian optimisation (Zhang and Duh 2020, section 5.1).
 
-    With `fit=False` the kernel is fixed and nothing is normalised: features in [0, 1], length-scale 1, amplitude 1,
-    noise 1e-4, prior mean 0 (footnote 11), raw rewards. The paper does not state these values; they are the ones that
-    reproduce its Table 3. With `fit=True` (registered as `bo`) rewards are standardised and length-scales, amplitude
-    and noise are estimated by maximum a posteriori, one length-scale per feature.
+    With `fit=False` the kernel is fixed and by default nothing is normalised: features in [0, 1], length-scale 1,
+    amplitude 1, noise 1e-4, prior mean 0 (footnote 11), raw rewards. The paper does not state these values; they are
+    the ones that reproduce its Table 3. With `fit=True` (registered as `bo`) rewards are standardised and
+    length-scales, amplitude and noise are estimated by maximum a posteriori, one length-scale per feature.
 
     Formula:
         k(x, x') = a (1 + z + z^2 / 3) exp(-z), z = sqrt(5) |x - x'| / l    (matern52)
@@ -56,7 +56,7 @@ class BayesianOptimisation(PosteriorSearch):
         runs.best()  # the best configuration of both seeds
 
     Args:
-        problem: A finite problem with features and one or two objectives.
+        problem: Rows or (row, checkpoint) pairs with features, or a grid; with one or two objectives.
         kernel: `matern52` or `rbf`.
         length_scale: Length-scale of all features; with `fit`, the median of its prior.
         amplitude: Prior variance of the fixed kernel.
@@ -68,7 +68,7 @@ class BayesianOptimisation(PosteriorSearch):
         **common: See `PosteriorSearch`.
 
     Raises:
-        ValueError: A setting is not valid.
+        ValueError: A setting is not valid, or the problem is not supported.
     """
 
     def __init__(

@@ -27,13 +27,13 @@ class BoxBayesianOptimisation(Agent):
     with a Matern 5/2 kernel is estimated by maximum a posteriori before each suggestion, later less often. Coordinates
     are those of the evaluated values: integers are rounded, categories are at equal distances, inactive hyperparameters
     are in the middle. Observations below the median are replaced by normal scores (with constraints, by logarithms, see
-    `half_linear`), failed ones by the worst. Expected improvement over the best posterior mean is maximised from random
-    points and neighbours of the best observations, by moves along all axes and by L-BFGS-B along the real ones. No
-    configuration is suggested twice while others are found. Pending evaluations count with their expected reward
-    (kriging believer). Observations of sources are further tasks of the process, see `Tasks`, and replace the design.
-    With two objectives, each has its own process, and the expected hypervolume improvement is maximised. Constraints
-    have processes, too; the improvement over feasible observations is multiplied by the probability that all hold,
-    which alone is maximised before the first feasible observation.
+    `half_linear`), those of failed and diverged runs by the worst. Expected improvement over the best posterior mean is
+    maximised from random points and neighbours of the best observations, by moves along all axes and by L-BFGS-B along
+    the real ones. No configuration is suggested twice while others are found. Pending evaluations count with their
+    expected reward (kriging believer). Observations of sources are further tasks of the process, see `Tasks`, and
+    replace the design. With two objectives, each has its own process, and the expected hypervolume improvement is
+    maximised. Constraints have processes, too; the improvement over feasible observations is multiplied by the
+    probability that all hold, and left out before the first feasible observation.
 
     Formula:
         theta = argmax p(z | X, theta) p(theta)     length-scales, amplitude, noise; z: half-ranked rewards
@@ -101,7 +101,7 @@ class BoxBayesianOptimisation(Agent):
         return [*self._space.snap(np.concatenate([np.full((1, d), 0.5), sobol]))[::-1]]
 
     def ask(self) -> Any:
-        """Return the action of the next design point, or of the best new point; it is pending until it is reported."""
+        """Return the action of the next design point, or else of a new point; it is pending until it is reported."""
         designed = self._design and not self._tasks and len(self._x) + len(self._pending) < self._first_model
         action = self._action(self._unseen([self._design.pop()] if designed else self._suggest()))
         self._pending.append(self._point(action))
@@ -271,8 +271,8 @@ class BoxSpace(Space):
     def neighbours(self, x: Floats, rng: np.random.Generator, spread: Floats | float) -> Floats:
         """Return (n, d) neighbours of snapped points: one or more active axes are moved, or redrawn if categorical.
 
-        On average a quarter of the axes change, or two if that is more. `spread`, (n, 1) or a number, is the standard
-        deviation of a change along an ordered axis.
+        An axis changes with probability 1/4, or 2/d if that is more, and one changes in any case. `spread`, (n, 1) or a
+        number, is the standard deviation of a change along an ordered axis.
         """
         n, d = x.shape
         active = self.active(x)

@@ -26,9 +26,10 @@ POPULATION = 20
 class RegularizedEvolution(Agent):
     """Regularised evolution (Real et al. 2019): tournament selection, and removal of the oldest member.
 
-    The first `population` candidates are random. By default they take at most a third of the budget, since
-    otherwise most of the run would be random search. Then the best of `sample` members drawn from the population is
-    mutated, the child is evaluated and appended, and the oldest member is removed. A mutation is, in this order:
+    The first `population` candidates are random; by default, after two, none starts once a third of the budget is
+    spent, since otherwise most of the run would be random search. Then the best of `sample` members drawn from the
+    population is mutated, the child is evaluated and appended, and the oldest member is removed. A mutation is, in this
+    order:
 
     - if the problem has a grammar, `problem.mutate(parent, rng)`, with None for a random member; it returns one action,
       or the sequence of actions that builds a member (recurrent cells);
@@ -36,7 +37,7 @@ class RegularizedEvolution(Agent):
       section 5: evolution "using graph2vec features"), with larger steps while that row is the parent;
     - else, if an action is a tuple of values, one of them redrawn; else a random row.
 
-    Diverged or failed runs are members like all others but never parents, unless all drawn members failed.
+    Diverged or failed runs are members like all others but never parents, unless all drawn members are such runs.
 
     Formula:
         parent = argmax of reward in a random sample of S members
@@ -55,7 +56,7 @@ class RegularizedEvolution(Agent):
 
     Args:
         problem: `Discrete` rows, (row, checkpoint) pairs, a grid, or a space with a grammar.
-        population: P; None: the evaluations within a third of the budget, at least 2 and at most `POPULATION`.
+        population: P; None: the evaluations begun within a third of the budget, at least 2, at most `POPULATION`.
         sample: S, size of a tournament; None: half of the population.
         metric: `"cosine"` (as released) or `"euclidean"` distance between features.
         ranges: (lowest, highest) natural value of each feature: mutations and distances are then on
@@ -65,7 +66,7 @@ class RegularizedEvolution(Agent):
         evaluations: Number of evaluations after which the agent is done; None: never.
 
     Raises:
-        ValueError: An argument is out of range, or the action space is of another kind.
+        ValueError: An argument is not valid, or the action space is of another kind.
     """
 
     parallel = True

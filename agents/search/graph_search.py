@@ -28,7 +28,7 @@ class OnGraph(CandidateAgent):
     `tie_order` is given or the base is too large, the graph is that of the candidates alone.
 
     Args:
-        problem: A finite problem with features.
+        problem: Rows or (row, checkpoint) pairs with features, or a grid.
         kernel: Kernel of the edge weights, `matern52` or `rbf` (equation 4).
         length_scale: Sigma of equation 4, the same for all features.
         neighbours: Number of nearest neighbours joined with a node; `auto`: 1/7 of the nodes (footnote 12); None: all.
@@ -41,7 +41,7 @@ class OnGraph(CandidateAgent):
         nodes: (candidates,) node of each candidate in the graph.
 
     Raises:
-        ValueError: A setting is not valid, or there are more than `LARGEST` candidates.
+        ValueError: A setting is not valid, there are more than `LARGEST` candidates, or see `CandidateAgent`.
     """
 
     def __init__(
@@ -87,14 +87,14 @@ class GraphSearch(OnGraph, PosteriorSearch):
         runs.best()  # the best configuration of both seeds
 
     Args:
-        problem: A finite problem with features and one or two objectives.
+        problem: Rows or (row, checkpoint) pairs with features, or a grid; with one or two objectives.
         precision: beta of section 5.3 (`beta` is the weight of the variance in `ucb`); None: by objectives, see above.
         sigma2: sigma^2 of section 5.3; None: by objectives, see above.
         noise: Observation variance.
         **common: See `OnGraph` and `PosteriorSearch`.
 
     Raises:
-        ValueError: A setting is not valid.
+        ValueError: A setting is not valid, or the problem is not supported.
     """
 
     def __init__(
@@ -143,7 +143,7 @@ def _root(graph: SimilarityGraph, precision: float, sigma2: float) -> Floats:
 class GraphInfluence(OnGraph):
     """Graph-based search by expected influence (EIF, equation 8).
 
-    Labels in [0, 1] are propagated over the graph (equation 7); each candidate k is scored by
+    Labels 0 and 1 are propagated over the graph (equation 7); each candidate k is scored by
     (1 - p_k) sum_i (1 - f+(k,0)(i)) + p_k sum_i f+(k,1)(i), where f+(k,x) are the predictions after labelling k with x.
     Labelling k moves all predictions by (x - f_k) g / G_kk, so all candidates are scored in O(n) once the column
     sums of G are known, and those follow by one rank-one step per observation (see `Harmonic`).
@@ -165,7 +165,7 @@ class GraphInfluence(OnGraph):
         runs.best()  # the best configuration of both seeds
 
     Args:
-        problem: A finite problem with features and one objective.
+        problem: Rows or (row, checkpoint) pairs with features, or a grid; with one objective.
         variant: Interpretation of labels, p_k and the sums.
             `fitted`: label 1 for observations at or above their mean; p_k half of the prediction of the rewards,
             scaled to [0, 1] between the lowest one and the best observation; sums over all nodes. The default: of about
@@ -179,7 +179,7 @@ class GraphInfluence(OnGraph):
         **common: See `OnGraph`.
 
     Raises:
-        ValueError: A setting is not valid, or the problem has several objectives.
+        ValueError: A setting is not valid, or the problem has several objectives; or see `OnGraph`.
     """
 
     def __init__(self, problem: Problem, seed: int, *, variant: str = "fitted", **common: Any) -> None:

@@ -16,10 +16,10 @@ from hpo_envs.tables.checks import one_of
 
 
 class PosteriorSearch(CandidateAgent):
-    """Base class of optimizers whose model predicts a mean and a deviation for every candidate.
+    """Base class of optimizers whose model predicts means and deviations of candidates.
 
     Args:
-        problem: A finite problem with features and one or two objectives.
+        problem: Rows or (row, checkpoint) pairs with features, or a grid; with one or two objectives.
         acquisition: `ei` (equation 3 of Zhang and Duh 2020), `ucb`, `thompson` (one draw of the joint posterior), for
             two objectives `ehvi` (section 5.4); `auto` is `ei` for one objective and `ehvi` for two.
         beta: Weight of the variance in `ucb`, mean + sqrt(beta) deviation (GP-UCB, Srinivas et al. 2010).
@@ -29,7 +29,7 @@ class PosteriorSearch(CandidateAgent):
         **common: See `CandidateAgent`.
 
     Raises:
-        ValueError: A setting is not valid, or does not match the number of objectives.
+        ValueError: A setting is not valid, or does not match the number of objectives; or see `CandidateAgent`.
     """
 
     def __init__(

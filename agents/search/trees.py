@@ -18,15 +18,16 @@ from hpo_envs.agents.problem import Problem
 class TreeSearch(OnCandidates):
     """Base class of optimizers that score rows by their features with tree ensembles, after random initial rows.
 
-    No row is repeated before all were tried. Of more than 20,000 rows, some 2,000 are scored (see `CandidatePool`).
+    No row is repeated before all were tried. Of more than 20,000 rows, only the evaluated ones and some 2,000 others
+    are scored (see `CandidatePool`).
 
     Args:
-        problem: Rows with features, or (row, checkpoint) pairs.
+        problem: Rows or (row, checkpoint) pairs with features, or a grid.
         initial: Random rows at the start.
         batch: Evaluations between two fits of the model.
 
     Raises:
-        ValueError: An argument is out of range, or the problem has no features.
+        ValueError: An argument is out of range, rows or pairs have no features, or the action space is of another kind.
     """
 
     parallel = True

@@ -1,4 +1,4 @@
-"""Gaussian processes averaged over random length-scales by marginal likelihood, for many episodes at once.
+"""Gaussian processes averaged over sets of length-scales by marginal likelihood, for many episodes at once.
 
 Few observations do not determine which hyperparameters matter, and maximum likelihood chooses a single answer. Here all
 sets of length-scales of `KINDS`, drawn once for each number of features, are weighted by marginal likelihood.
@@ -85,7 +85,9 @@ class AveragedGP:
     def posteriors(self, z: Floats) -> tuple[Floats, Floats, Floats]:
         """Return (kinds, E, n) means, (kinds, E, n) deviations and (kinds + 1, E, n) expected improvements.
 
-        The last improvements are averages over all kinds; `z` are (E, t) observations with mean 0 and deviation 1.
+        They are averages over the sets of each kind, and the last improvements over the sets of all kinds, weighted by
+        marginal likelihood. The deviations are roots of mean variances, without the spread of the means. `z` are (E, t)
+        observations with mean 0 and deviation 1.
         """
         t, counts = self.count, [*KINDS.values()]
         seen = (self._inverse[:, :, :t, :t] @ z[:, None, :, None].astype(np.float32))[..., 0]

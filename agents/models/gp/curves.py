@@ -136,12 +136,12 @@ def power_law(resources: Floats) -> tuple[Floats, Floats]:
 
 
 class CurveProcess:
-    """Posterior of n candidates' curves at K checkpoints, exact after every observation.
+    """Posterior of n candidates' curves at K checkpoints, updated by one observation at a time.
 
     Candidate i's curve is m_i + B z_i, with B the (K, R) shapes and z_i normal: the covariance of z_i and z_j is
     (COMMON + SMOOTH k(x_i, x_j) + SINGLE [i = j]) I + sum_e u_ei u_ej', k a Matern 5/2 kernel. The shapes' covariance
-    B B' is that of the sources' curves, and u_e are unknown effects: the level, the scale of the predictions, and
-    differences between the sources. All deviations are multiplied by `scale`.
+    B B' approximates that of the prior's curves, and u_e are unknown effects: the level, the scale of the predictions,
+    and differences between the sources. All deviations are multiplied by `scale`.
 
     One observation costs O(t n R + n K R), t observations.
 

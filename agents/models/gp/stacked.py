@@ -34,7 +34,7 @@ FLOOR = 1e-10
 def length_scales(width: int, fitted: Floats | None) -> Floats:
     """Return (LENGTHS, width) length-scales: short, long, fitted to other tables, and half of the fitted ones.
 
-    They grow with the root of the number of features; `fitted` ones are multiplied by 0.8; None: medium ones instead.
+    Without `fitted` ones (None), medium ones replace them. All but `fitted` ones grow with the root of `width`.
     """
     unit = np.full(width, np.sqrt(width / 6.0))
     fitted = 0.8 * unit if fitted is None else fitted
@@ -116,8 +116,8 @@ class StackedGP:
     prior q^(2 strength) exp(-strength q^2), has a closed form. Sets are weighted by likelihood and prior weights.
 
     With L the Cholesky factor of the observed covariance plus noise, `_v` holds the rows of L^-1 K(observed, all) and
-    `_inverse` L^-1; an observation appends a row to both. Observed values are used only in `predict`, since they are
-    standardised again at each step. One step costs O(P E LENGTHS t n).
+    `_inverse` L^-1; an observation appends a row to both. `observe` needs no values, since they are standardised
+    again at each prediction. One step costs O(P E LENGTHS t n).
 
     Args:
         numbers: (P, len(START)) hyperparameters of each model, in the order of `START`.

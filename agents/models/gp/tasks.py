@@ -23,7 +23,7 @@ class Tasks:
     """Axes of a box and a categorical axis for the task: the search itself or one of its sources.
 
     The task's length-scale determines how much the search learns from the sources. Observations of the search are
-    shifted and scaled to the mean prediction of the sources at its points, as its first points are the sources' best.
+    shifted and scaled to the mean prediction of the sources at its points, as the first ones may be the sources' best.
 
     Args:
         space: The axes of the box.
