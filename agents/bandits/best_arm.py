@@ -41,7 +41,7 @@ def posterior(counts: npt.ArrayLike, means: npt.ArrayLike, squares: npt.ArrayLik
 
     Raises:
         ValueError: Fewer than two arms, other shapes, fewer than three evaluations of an arm, NaN or infinite
-            statistics, or negative `squares`.
+            `means` or `squares`, or negative `squares`.
     """
     t, m, s = (np.asarray(a, dtype=np.float64) for a in (counts, means, squares))
     if t.ndim != 1 or len(t) < 2 or t.shape != m.shape or t.shape != s.shape:

@@ -21,7 +21,7 @@ def halving_schedule(arms: int, budget: int, rounds: str = "ceil") -> list[tuple
         arms: Number N of arms, >= 2.
         budget: Evaluations T, at least one of each arm in the first round.
         rounds: Number R of rounds among which the budget is divided: `ceil`(log2 N) as in Algorithm 1, or
-            `floor`(log2 N) as in the text of section 4.1, which exceeds the budget unless N is a power of two (260
+            `floor`(log2 N) as in the text of section 4.1, which can exceed the budget unless N is a power of two (260
             instead of 204 evaluations with 12 arms).
 
     Returns:
@@ -154,7 +154,7 @@ class SuccessiveRejects(Elimination):
         [int(r.recommended) for r in runs]  # the last survivor, by seed
 
     Raises:
-        ValueError: The budget is below the number of arms, or not in evaluations.
+        ValueError: There is no budget, it is below the number of arms, or it is not in evaluations.
     """
 
     def plan(self) -> list[tuple[int, int]]:

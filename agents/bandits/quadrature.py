@@ -18,7 +18,7 @@ class QuadratureRule:
     Attributes:
         step: Width of a cell, in units of the scale of the narrowest posterior near it.
         nodes: Number of Gauss-Legendre nodes in each cell.
-        tail: Largest probability of an arm's mean beyond either end of the nodes.
+        tail: Largest probability that an arm's mean is above the last node, and that all are below the first.
     """
 
     step: float

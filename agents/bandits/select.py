@@ -7,7 +7,7 @@
 scores.csv has one column per model with its name as header, one evaluation per line (empty: not evaluated), or the
 columns `model` and `score`. Each evaluation should be on a random train-test split with a random seed (Moss et al.
 2019); each model needs three. The probability is that of the highest mean, for independent Gaussian scores. If all
-models were evaluated on the same splits, it is too low.
+models were evaluated on the same splits, it is usually too low.
 """
 
 import argparse

@@ -20,7 +20,7 @@ class TopTwo(ConfidentAgent):
         **options: See `hpo_envs.agents.bandits.base.ConfidentAgent`.
 
     Raises:
-        ValueError: beta is not strictly between 0 and 1.
+        ValueError: beta is not strictly between 0 and 1, or an option is out of its range.
     """
 
     def __init__(self, problem: Problem, seed: int, *, beta: float = 0.5, **options: Any) -> None:
@@ -66,7 +66,7 @@ class TTTS(TopTwo):
     """
 
     def challenger(self, leader: int) -> int:
-        """Return a draw from pi given that it is not the leader; a uniform draw if pi of the leader rounds to 1."""
+        """Return a draw from pi given that it is not the leader; a uniform draw if pi of all others is 0."""
         others = (np.arange(self.arms) != leader).astype(np.float64)
         rest = others * self.pi
         return self.draw(rest if rest.any() else others)

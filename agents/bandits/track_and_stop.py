@@ -60,7 +60,7 @@ def optimal_weights(means: Floats, variances: Floats) -> Floats:
     with unequal variances); y is found by bisection with w_1 = 1.
 
     Args:
-        means: (n,) means; ties with the best count as a gap of a millionth of the range.
+        means: (n,) means; gaps to the best below a millionth of the range count as that.
         variances: (n,) variances, > 0.
 
     Returns:

@@ -22,7 +22,7 @@ class ExternalOptimizer(Agent):
 
     They suggest configurations of the problem's own space: categories, ordered values, integers, logarithms and
     conditions, as far as the package supports them. On a box or a grid the suggestion itself is evaluated. If actions
-    are rows, a candidate chosen by `look_up` is evaluated and reported instead. With (row, checkpoint) pairs, rows are
+    are rows, a candidate chosen by `look_up` is evaluated instead. With (row, checkpoint) pairs, rows are
     trained to the end unless `level` is overridden. For candidates without hyperparameters, the features are the space.
 
     Subclasses implement `suggest` and `learn`. The methods that they override may draw from the global generators,

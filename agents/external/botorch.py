@@ -54,15 +54,15 @@ class BoTorch(OnCandidates):
 
     Args:
         problem: Rows with features, a grid, or (row, checkpoint) pairs, which are trained to the end.
-        seed: Seed of `self.rng`, and of torch's generator during `ask`.
+        seed: Seed of `self.rng`, which seeds the generators of torch, NumPy and `random` during `ask`.
         acquisition: `LogEI`, `qLogNEI` (one objective) or `qLogNEHVI` (several). The last two treat pending evaluations
             as pending points, the first ignores them.
         initial: Number of random candidates at the start, at least 2.
 
     Raises:
         ModuleNotFoundError: BoTorch is not installed.
-        ValueError: An unknown acquisition function, one for another number of objectives, or candidates without
-            features.
+        ValueError: An unknown acquisition function, one for another number of objectives, `initial` < 2, or candidates
+            without features.
     """
 
     parallel = True

@@ -7,7 +7,7 @@ from hpo_envs.agents.models import Floats
 from hpo_envs.agents.problem import Space
 
 LARGEST = 256
-"""Largest number of candidates compared with a suggestion; if there are more, a random subset is compared."""
+"""Largest number of free candidates that are matched with a suggestion; if there are more, a random subset is."""
 
 
 def look_up(space: Space, point: Floats, points: Floats, free: npt.NDArray[np.bool_], rng: np.random.Generator) -> int:

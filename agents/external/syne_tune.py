@@ -28,7 +28,7 @@ NEEDS = {"CQR": "xgboost", "ASHACQR": "xgboost", "BOHB": "statsmodels", "TPE": "
 class SyneTune(ExternalOptimizer):
     """A scheduler of Syne Tune (Salinas et al. 2022), with its defaults, for one worker or several.
 
-    On learning curves every checkpoint is reported, and a run continues until it ends or the scheduler stops it.
+    To schedulers of `CURVES` every checkpoint is reported, and a run continues until it ends or they stop it.
 
     Formula:
         CQR: next = argmin over 2,000 random configurations of a draw from conformalised quantile regression

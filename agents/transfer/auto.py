@@ -1,4 +1,4 @@
-"""The agent `auto`, which selects an agent by the kind, the number of rows and the source tasks of a problem."""
+"""The agent `auto`, which selects an agent by the kind of a problem, its number of rows, its sources and its budget."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ FEW_ROWS = 80
 """Number of rows below which neither forecasts of learning curves nor an initial design in the middle helped."""
 
 MANY_ROWS = 1000
-"""Number of rows from which random forests beat Gaussian processes."""
+"""Number of rows from which a random forest is selected instead of a Gaussian process, if results come at once."""
 
 OBSERVED = 20
-"""Smallest number of observations of a source to which a model is fitted; of smaller ones only the best are used."""
+"""Number of observations that at least one source must have for `stacked-gp`, `learned` or `quantile-copula`."""
 
 
 class Auto(Agent):
-    """The agent that was best on problems of the given kind, which the constructor returns in place of an `Auto`.
+    """The agent that a table lists for the kind of problem, which the constructor returns in place of an `Auto`.
 
     | the problem has | agent | measured on | anytime, next best |
     |---|---|---|---|
@@ -42,13 +42,13 @@ class Auto(Agent):
     | anything else | `bo-spread` | NMTHPO; NMTHPO-v0; CharHPO | 0.256; 0.204; 0.196 |
 
     The first row that applies is used; rows on checkpoints apply to one objective, rows on a number of rows not to
-    grids, and sources of 20 observations may have more. The numbers are normalised regret (`docs/statistics.md`) on the
-    committed leaderboard. `learned` needs weights that were not trained on the problem's languages; without them, the
-    next row applies. With more than two objectives, or two of arms, the agent is `random`. On
-    `CellMini-v0` `bo-spread` has 0.448, worse than `graph-ei-matern52` with 0.271. `learned-policy`, which was trained
-    on tables of other languages, is not selected: without sources it has 0.083 on CharHPO, 0.148 on NMTHPO. The table
-    was fitted to all of these environments: it is a summary, not a forecast. Agents of other packages are not selected,
-    so that nothing depends on the installed packages.
+    grids, and "sources of 20 observations" means at least one with 20 or more. The numbers are normalised regret
+    (`docs/statistics.md`) on the committed leaderboard, those of a box in `benchmarks/live`. `learned` needs weights
+    that were not trained on the problem's languages; without them, the next row applies. With more than two objectives,
+    or two of arms, the agent is `random`. On `CellMini-v0` `bo-spread` has 0.448, worse than `graph-ei-matern52` with
+    0.271. `learned-policy`, which was trained on tables of other languages, is not selected: without sources it has
+    0.083 on CharHPO, 0.148 on NMTHPO. The table was fitted to all of these environments: it is a summary, not a
+    forecast. Agents of other packages are not selected, so that nothing depends on the installed packages.
 
     Formula:
         agent = first row of the table that applies
@@ -66,8 +66,8 @@ class Auto(Agent):
     Args:
         problem: Any problem.
         seed: Seed of the selected agent.
-        late: Whether results may be delayed, or the budget may grow: then no agent that plans with the budget or needs
-            each result at once is selected.
+        late: Whether results may be delayed, or the budget may grow: then no agent that plans with the budget is
+            selected, and none that needs each result at once, except on a grammar.
         **hyperparameters: Arguments of the selected agent.
     """
 

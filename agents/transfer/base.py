@@ -21,18 +21,19 @@ TREES = 32
 """Number of trees fitted to each source."""
 
 SHARE, LEAST = 0.7, 4
-"""Fraction of the features considered by a split, and smallest number of rows of a node that is split."""
+"""Fraction of the features considered by a split, and smallest number of bootstrap rows of a node that is split."""
 
 
 class TransferAgent(CandidateAgent):
     """Base class of optimizers whose first suggestion is the candidate with the best prediction from other tables.
 
     An ensemble of regression trees is fitted to the normal scores of each source's rewards and predicts every
-    candidate; candidates in the source keep the mean of their measured scores. Agents share the ensembles.
+    candidate; one whose shared features are in the source gets the mean of the scores measured there. Agents share the
+    ensembles. Sources that share no feature with the problem are ignored.
 
     Args:
         problem: A finite problem with features and sources.
-        seed: Seed of `self.rng`, which draws the half of the trees that this agent uses.
+        seed: Seed of `self.rng`, which draws the half of the trees that this agent uses, and breaks ties.
 
     Attributes:
         most: Largest number of objectives that the agent supports.
@@ -62,7 +63,7 @@ class TransferAgent(CandidateAgent):
 
     @property
     def observed(self) -> tuple[Indices, Floats]:
-        """(t,) candidates in `rows` and (t,) rewards of the first objective, with pending evaluations at the end."""
+        """(t,) candidates in `rows` and (t,) rewards of the first objective."""
         return np.array(self.rows, np.intp), np.array(self.rewards)[:, 0]
 
 
@@ -88,7 +89,7 @@ def shared(problem: Problem, features: Floats) -> list[tuple[Source, Floats, Flo
 
 
 def predictions(known: Sequence[tuple[Source, Floats, Floats]], objective: int = 0) -> Floats:
-    """Return (sources, TREES, rows) normal scores that trees fitted to each source predict for the rows of the base.
+    """Return (sources, TREES, rows) normal scores of the rows of the base by each source, see `TransferAgent`.
 
     Args:
         known: Result of `shared`.
@@ -139,7 +140,7 @@ REFIT = 0.1
 
 
 class TargetAgent(TransferAgent):
-    """Base class of transfer agents with a Gaussian process of the problem alone.
+    """Base class of transfer agents with a Gaussian process fitted to the observations of the problem.
 
     The kernel is Matern 5/2 with one length-scale per feature.
     """
@@ -163,7 +164,7 @@ class TargetAgent(TransferAgent):
     def posterior(self) -> Posterior:
         """Return the posterior given the observations, after re-estimating the kernel if that is due.
 
-        Leave-one-out predictions follow equations 5.10 to 5.12 of Rasmussen and Williams (2006).
+        Leave-one-out predictions follow equation 5.12 of Rasmussen and Williams (2006).
         """
         from scipy.linalg import cho_factor, cho_solve
 

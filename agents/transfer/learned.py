@@ -23,7 +23,7 @@ from hpo_envs.agents.search.base import CandidateAgent
 WEIGHTS = Path(__file__).with_name("data") / "learned.json"
 
 LARGEST = 5000
-"""Largest number of candidates that `Learned` and `policy.Policy` observe; of more, a random subset."""
+"""Largest number of candidates that `Learned` and `policy.Policy` observe; of more, a random subset of this size."""
 
 LONGEST = 300
 """Largest number of evaluations that `Learned` and `ObservingAgent` use, because the cost grows with their number."""
@@ -51,11 +51,12 @@ class LearnedNumbers:
 class Learned(CandidateAgent):
     """Expected improvement of a stacked Gaussian process with trained hyperparameters.
 
-    Other tables' observations (`problem.sources`) enter the model's mean and covariance: each table's normal scores are
-    modelled by a Gaussian process; their predictions for the candidates have a mean m and deviations d_j from it. The
-    weight of each part and the exploration of the acquisition function are hyperparameters, named in `START`, which
-    were trained by evolution strategies on whole runs over many tables (`python -m hpo_envs.benchmarks.learned.train`).
-    The first candidate is the one with the largest m.
+    Other tables' observations (`problem.sources`; only those with the problem's features) enter the model's mean and
+    covariance: each table's normal scores are modelled by a Gaussian process; m is the weighted and standardised mean
+    of their predictions for the candidates, d_j the weighted deviations from the mean. The weight of each part and the
+    exploration of the acquisition function are hyperparameters, named in `START`, which were trained by evolution
+    strategies on whole runs over many tables (`python -m hpo_envs.benchmarks.learned.train`). The first candidate is
+    the one with the largest m.
 
     Of the shipped weights that were trained on none of the problem's languages (`problem.held_out`), those with the
     most training languages are used. Without sources, m = 0, the first candidate is random, and the hyperparameters are
@@ -79,15 +80,16 @@ class Learned(CandidateAgent):
 
     Args:
         problem: A finite problem with features and one objective.
-        seed: Seed of `self.rng`, which breaks ties, and draws the first candidate without sources.
+        seed: Seed of `self.rng`, which breaks ties, draws the first candidate without sources, and a subset if there
+            are more than 5,000 candidates.
         trained: Whether to use trained hyperparameters instead of those of `START`, if there are sources.
-        seen: Whether weights trained on the problem's languages are allowed; results are marked.
-        weights: Name of the weights; None: those trained on most languages, but on none of the problem's.
+        seen: Whether weights trained on the problem's languages are allowed; results with such weights are marked.
+        weights: Name of the weights; None: those trained on most languages, of the allowed ones.
         member: Index of the only training seed whose hyperparameters are used; None: all seeds.
 
     Raises:
-        ValueError: More than one objective; or, with sources, an unknown name or member, or only weights trained on the
-            problem's languages although `seen` is False.
+        ValueError: More than one objective; or, with sources and `trained`, an unknown name or member, or only weights
+            trained on the problem's languages although `seen` is False.
     """
 
     def __init__(
@@ -203,10 +205,10 @@ def unseen(known: Sequence[W], excluded: Iterable[str], name: str | None = None)
 
 
 def has_unseen(problem: Problem, /, **hyperparameters: Any) -> bool:
-    """Return whether `Learned` can run: it needs no weights, `seen` is true, or some were trained on other languages.
+    """Return whether `Learned` needs no weights, or may use some: any if `seen`, else those of other languages.
 
     Raises:
-        ValueError: The hyperparameter `weights` is unknown.
+        ValueError: Weights of other languages are needed, and the hyperparameter `weights` is unknown.
     """
     given = hyperparameters.get
     if given("seen") or not given("trained", True) or all(s.feature_names for s in problem.sources):

@@ -65,7 +65,7 @@ class ObservingAgent(CandidateAgent):
         return (self._fresh() if blind else self._set).observation(np.array([min(max(left, 0.0), 1.0)]))
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Record the outcome and the cost of a candidate; the observations have it if it is in `pool` and succeeded."""
+        """Record outcome and cost of a candidate; observations have the first `LONGEST` successful ones in `pool`."""
         self._spent += float(info.get("cost", 1.0))
         super().tell(action, reward, info)
 

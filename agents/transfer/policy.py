@@ -55,9 +55,9 @@ class Policy(ObservingAgent):
         file: File written by `hpo_envs.integrations.candidate_policy.save_policy`; None: the shipped weights.
         sha256: Required sha256 of the file; None: any.
         deterministic: Whether the most probable candidate is suggested instead of a sampled one.
-        seen: Whether weights trained on the problem's languages are allowed; results are marked.
-        weights: Name of the weights in the file; None: those trained on most languages, but on none of the problem's.
-        blind: Whether the history is hidden from the network, to measure its value.
+        seen: Whether weights trained on the problem's languages are allowed; results with such weights are marked.
+        weights: Name of the weights in the file; None: those trained on most languages, of the allowed ones.
+        blind: Whether earlier evaluations are hidden from the policy, to measure their value.
 
     Raises:
         ValueError: More than one objective, an invalid file, hyperparameters other than in training, or no weights that
@@ -79,7 +79,8 @@ class Policy(ObservingAgent):
     def _space_of(self, seen: bool) -> CandidateArrays:
         """Return the observed candidates, with predictions of source tasks or, without any, of a shipped prior.
 
-        There are none if no feature needs them or no prior suits. The languages of the prior are added to `trained_on`.
+        There are no predictions if no feature needs them, or without a prior of these features. The languages of the
+        prior are added to `trained_on`.
         """
         x, sources = self.features[self.pool], [s for s in self.problem.sources if not s.feature_names]
         if not {"prior", "stacked"} & set(self._used.features):
@@ -108,7 +109,7 @@ class Policy(ObservingAgent):
         return int(self.pool[self.rng.choice(len(probability), p=probability / probability.sum())])
 
     def log_probabilities(self, free: npt.NDArray[np.bool_]) -> Floats:
-        """Return the (n,) log probabilities of the candidates in `pool`; -inf outside of the (n,) mask `free`."""
+        """Return the (n,) log probabilities of the n candidates in `pool`; -inf outside of the (n,) mask `free`."""
         seen = {k: v[0] for k, v in self.observation(self._blind).items()}
         total = np.zeros(len(free))
         for member in self._members:
@@ -147,7 +148,7 @@ class InContext(Policy):
 
     Args:
         problem: A finite problem with features and one objective.
-        seed: Seed of `self.rng`, which draws the first candidate.
+        seed: Seed of `self.rng`, which draws the first candidate and what `Policy` draws.
         file: File of other weights, see `Policy`; None: the shipped weights of this agent.
         deterministic: Whether the most probable candidate is suggested instead of a sampled one.
         **more: Other arguments of `Policy`.

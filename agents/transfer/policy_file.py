@@ -1,4 +1,4 @@
-"""Files of trained policies (.npz): arrays and a record in JSON; reading one executes nothing in it."""
+"""Files of trained policies (.npz): arrays and a record in JSON; reading a file executes nothing in it."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class Contents:
 
 
 def write(file: Path | str, trained: Sequence[PolicyWeights], priors: Sequence[SourceNetworks] = ()) -> Path:
-    """Write weights and priors, rounded to float16; return the path, with `.npz` added to a name without a suffix."""
+    """Write weights and priors, arrays as float16; return the path, with `.npz` added to a name without a suffix."""
     path = Path(file) if Path(file).suffix else Path(f"{file}.npz")
     entries: dict[str, npt.NDArray[Any]] = {}
     record: dict[str, Any] = {"format": FORMAT, "trained": [], "priors": []}
@@ -126,8 +126,8 @@ def read(file: str, sha256: str | None = None) -> Contents:
         sha256: Required sha256 of the file; None: any.
 
     Raises:
-        ValueError: The file does not exist, is larger than `MOST_BYTES`, was not written by `write`, or has another
-            sha256.
+        ValueError: The file does not exist, is larger than `MOST_BYTES`, does not have the format of `write`, or has
+            another sha256.
     """
     try:
         found = _contents(regular(Path(file), MOST_BYTES).read_bytes())

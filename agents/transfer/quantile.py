@@ -13,8 +13,8 @@ from hpo_envs.agents.transfer.base import TargetAgent
 class QuantileCopula(TargetAgent):
     """Gaussian copula process: the sources' mean and deviation as prior, a Gaussian process on the residuals.
 
-    The paper's prior is a neural network trained on all tables together; here it is the mean and the deviation over all
-    trees of all sources.
+    The paper's prior is a neural network trained on all tables together; here it is the mean and the deviation (at
+    least 0.05) over the agent's trees of all sources.
 
     Formula:
         z = Phi^-1(F(y)), F: empirical distribution, clipped at delta and 1 - delta
@@ -54,7 +54,7 @@ class QuantileCopula(TargetAgent):
 
 
 def copula(y: Floats) -> Floats:
-    """Return the (t,) normal quantiles of (t,) observations' ranks, with ranks clipped as in section 3.1."""
+    """Return the (t,) normal quantiles of (t,) observations' relative ranks, clipped as in `QuantileCopula`."""
     from scipy.special import ndtri
     from scipy.stats import rankdata
 

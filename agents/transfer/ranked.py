@@ -36,8 +36,9 @@ class ZeroShot(TransferAgent):
 class Portfolio(TransferAgent):
     """Greedy portfolio: each suggestion is the candidate that improves most on the previous ones over other tables.
 
-    Each tree of each source predicts one table. Greedy selection achieves at least 1 - 1 / e of the best portfolio's
-    value, because the objective is submodular. Once no candidate improves a table, the mean prediction decides.
+    The predictions of each tree of each source count as one table. Greedy selection achieves at least 1 - 1 / e of the
+    value of the best portfolio of its size, because the objective is monotone and submodular. The mean prediction
+    breaks ties, and decides once no candidate improves a table.
 
     Formula:
         next = argmax_x sum_w max(0, s_w(x) - max_{x' in P} s_w(x'))    w: trees, P: suggestions so far

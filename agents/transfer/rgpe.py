@@ -17,7 +17,7 @@ class RGPE(TargetAgent):
 
     The weight of a model is the fraction of samples of its predictions at the observed candidates in which it misranks
     the fewest pairs; the Gaussian process of the problem itself is judged by leave-one-out predictions. A source whose
-    median number of misranked pairs exceeds the 95 % quantile of this process has weight 0. Sources are modelled by
+    median number of misranked pairs exceeds the 95 % quantile of the process's has weight 0. Sources are modelled by
     trees, not by the paper's Gaussian processes: a sample is one of the trees.
 
     Formula:

@@ -25,7 +25,7 @@ def fit(tables: Sequence[tuple[Floats, Floats]]) -> Floats:
 
 
 def terms(features: Floats) -> Floats:
-    """Return (n, d + d (d + 1) / 2): (n, d) features, scaled from [0, 1] to [-1, 1], and products of two of them."""
+    """Return (n, d + d (d + 1) / 2): (n, d) features, scaled from [0, 1] to [-1, 1], and products, squares included."""
     x = 2.0 * features - 1.0
     i, j = np.triu_indices(x.shape[1])
     return np.concatenate([x, x[:, i] * x[:, j]], axis=1)
@@ -34,10 +34,11 @@ def terms(features: Floats) -> Floats:
 class Ridge(CandidateAgent):
     """Search through candidates in the order of a quadratic function of their features, fixed before the run.
 
-    The function is fitted to the normal scores of `problem.sources`.
+    The function is fitted to the normal scores of the sources that have all of the problem's features.
 
     Formula:
-        s(x) = b'x + x'Ax,  minimising sum over tables and rows (z - s(x))^2 + 30 |(b, A)|^2    z: centred normal scores
+        s(x) = b'x + x'Ax,  minimising sum over tables and rows (z - s(x))^2 + 30 |(b, A)|^2
+        z: normal scores; s is centred in each table
         next = argmax_x s(x)
 
     Paper: Arthur E. Hoerl and Robert W. Kennard. Ridge Regression: Biased Estimation for Nonorthogonal Problems.
@@ -51,7 +52,7 @@ class Ridge(CandidateAgent):
         runs[0].rewards  # of the first five in the fixed order
 
     Args:
-        problem: A finite problem with features and one objective.
+        problem: A finite problem with features, one objective and sources.
         seed: Seed of `self.rng`, which breaks ties.
 
     Raises:

@@ -17,7 +17,8 @@ class ScoringNetwork(nn.Module):  # type: ignore[misc,unused-ignore]
         columns: Number of columns of a candidate.
         hidden: Units of each layer, at least 1.
         skip: Weight of the last column in every score before training; this column is log expected improvement if the
-            last group of features is that of a Gaussian process. With 0, the policy starts uniform.
+            last group of features is that of a Gaussian process and `hyperparameters` is none of the groups. With 0,
+            the policy starts uniform.
 
     Raises:
         ValueError: `hidden` is not an int >= 1.

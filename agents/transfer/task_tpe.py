@@ -23,8 +23,8 @@ class TaskTPE(CandidateAgent):
 
     The best tenth of a task's observations are good; with several objectives, those of the first fronts, in order of
     crowding distance, and at least the whole first front. The first suggestions are the candidates nearest to the best
-    of the sources. Unlike in the paper, all features are used to compare tasks, not only important ones, and densities
-    are compared on the candidates, not on samples.
+    of the sources that have all of the problem's features, or random without any. Unlike in the paper, all shared
+    features are used to compare tasks, not only important ones, and densities are compared on the candidates.
 
     Formula:
         S_m = (1 - d_m) / (1 + d_m),  d_m = 1/2 sum_x |l_0(x) - l_m(x)|         l_m: density of task m's good ones
@@ -45,12 +45,13 @@ class TaskTPE(CandidateAgent):
     Args:
         problem: A finite problem with features and sources.
         seed: Seed of `self.rng`, which draws candidates.
-        quantile: Fraction of the observations that are good.
+        quantile: Fraction of the observations that are good, > 0.
         drawn: Number of candidates drawn for each task, the problem included.
-        initial: Number of first suggestions from the sources; default: a twentieth of the budget, 3 to 20.
+        initial: Number of first suggestions; default: a twentieth of the budget, 3 to 20.
 
     Attributes:
-        similarities: (sources,) similarity of each usable source to the problem at the last suggestion, in [0, 1].
+        similarities: (sources,) similarity of each usable source to the problem, in [0, 1], at the last suggestion; 0
+            before the first one.
 
     Raises:
         ValueError: No source shares a feature with the problem, or a setting is invalid.

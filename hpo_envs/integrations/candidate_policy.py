@@ -72,7 +72,8 @@ class CandidatePolicy(MaskableActorCriticPolicy):
         lr_schedule: Learning-rate schedule of the learner.
         hidden: See `ScoringNetwork`.
         skip: See `ScoringNetwork`.
-        **more: Other arguments of `MaskableActorCriticPolicy` except `net_arch`, such as `optimizer_class`.
+        **more: Other arguments of `MaskableActorCriticPolicy`, such as `optimizer_class`; `net_arch`, `ortho_init` and
+            the features extractor are fixed.
     """
 
     def __init__(

@@ -30,21 +30,21 @@ class Deployed(ObservingAgent):
     """Agent that follows a policy trained on `wrappers.CandidateObservation`, with the same observations.
 
     The policy gets a dict of float32 arrays with a batch axis of 1, and returns the index of an observed candidate, or
-    a score for each: then the unevaluated candidate with the highest score is chosen. If there are more candidates than
-    in training, a random subset is observed; if there are fewer, arrays are padded, both as in training. Once all
-    observed candidates were evaluated, the others are drawn at random. TorchScript gets tensors in one dict, ONNX the
-    arrays that its inputs name. A TorchScript file is a program: load only those that you trust.
+    a score for each, padding included: then the unevaluated one with the highest score is chosen. If there are more
+    candidates than in training, a random subset is observed; if there are fewer, arrays are padded, both as in
+    training. Once all observed candidates were evaluated, the others are drawn at random. TorchScript gets tensors in
+    one dict, ONNX the arrays that its inputs name. A TorchScript file is a program: load only those that you trust.
 
     Args:
         problem: A finite problem with features and one objective.
-        seed: Seed of `self.rng`, which draws the candidates that are observed.
+        seed: Seed of `self.rng`, which draws the subset that is observed.
         policy: The callable, or a file with suffix `.pt` (TorchScript) or `.onnx`.
         features: Groups of columns of the training, see `hpo_envs.agents.models.candidate_set.GROUPS`.
         candidates: Number of observed candidates, as in training.
 
     Raises:
-        ValueError: More than one objective, `candidates` out of range, or a file of another kind; in `ask`: the policy
-            fails on the observations, or returns anything else.
+        ValueError: More than one objective, unknown `features`, `candidates` out of range, or a file of another kind;
+            in `ask`: the policy fails on the observations, or returns anything else.
         FileNotFoundError: The file does not exist.
         ModuleNotFoundError: The package that runs the file is not installed.
     """

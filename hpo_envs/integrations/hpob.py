@@ -1,4 +1,4 @@
-"""Tables, environments and splits of tasks from HPO-B's files, with its five initial designs."""
+"""Tables, environments and splits of tasks from HPO-B's files, with the initial designs of its test tasks."""
 
 import functools
 import hashlib

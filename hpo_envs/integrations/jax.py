@@ -61,8 +61,8 @@ class EpisodeState(NamedTuple):
 
     Attributes:
         task: Index of the table.
-        reached: (R,) index of the fidelity that each configuration is trained to, plus 1; (0,) if all tables are
-            look-ups.
+        reached: (R,) index of the fidelity that each configuration is trained to, plus 1; (0,) if there is only one
+            fidelity.
         evaluated: (H,) distinct configurations among the first H evaluations, in ascending order, padded with R.
         rows: (H,) configuration of each of the first H evaluations, in order, then zeros.
         rewards: (H,) reward of each of them, then zeros.
@@ -138,7 +138,8 @@ def reset(batch: TaskBatch, key: Array, horizon: int = 20, task: Array | None = 
     Args:
         batch: The tables.
         key: Key that draws the table.
-        horizon: Number of evaluations that are recorded; later ones are unknown to `free`, `random_row` and `history`.
+        horizon: Number of evaluations that are recorded; `free`, `random_row`, `observed` and `history` ignore later
+            ones.
         task: Index of the table; None: a random one.
     """
     tables, rows, levels = batch.values.shape

@@ -42,8 +42,9 @@ def to_minari(
 
     Raises:
         ModuleNotFoundError: Minari is not installed.
-        ValueError: There are no runs, or one is empty; they are on an unknown or on several environments, have several
-            objectives or entries that are not steps; or the table or rewards differ from those of the runs.
+        ValueError: There are no runs, or one is empty; their environment is unknown; they differ in environment,
+            arguments or budget, have several objectives or entries that are not steps; or the table or rewards differ
+            from those of the runs.
     """
     minari, collector = (extra_module(m, "interop", "datasets") for m in ("minari", "minari.data_collector"))
     if not runs:

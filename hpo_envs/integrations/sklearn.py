@@ -26,14 +26,14 @@ class TuneSearchCV(BaseSearchCV):  # type: ignore[misc]
         n_iter: Number of configurations.
         agent: See `tune`.
         out: Folder of the record, which must hold no search; None: nothing is stored.
-        random_state: Seed of the agent.
+        random_state: Seed of the agent, or a `RandomState` that draws it.
         scoring: See `RandomizedSearchCV`, as for all below; with several metrics, `refit` names the one to maximise.
         n_jobs: Number of parallel fits: the folds of one configuration, or of several if jobs are left.
         refit: See `scoring`.
         cv: See `scoring`; all configurations have the same splits.
         verbose: See `scoring`.
         pre_dispatch: See `scoring`.
-        error_score: See `scoring`; a configuration is a failed evaluation if its mean score is NaN.
+        error_score: See `scoring`; a configuration is a failed evaluation if its mean score is not finite.
         return_train_score: See `scoring`.
     """
 
@@ -108,8 +108,8 @@ class HalvingTuneSearchCV(TuneSearchCV):
     """Variant of `TuneSearchCV` that first fits configurations to a small part of the training set.
 
     Parts are 1/9, 1/3 and all of it, with at least two rows of each class; a configuration continues while its score is
-    in the best third of those on the same part. The best one is chosen on the whole set. `cv_results_` has a row for
-    each part that a configuration was fitted to, and the column `train_fraction`.
+    in the best third of those so far on the same part. The best one is chosen among those fitted to the whole set.
+    `cv_results_` has a row for each part that a configuration was fitted to, and the column `train_fraction`.
     """
 
     _fractions = (1 / 9, 1 / 3, 1.0)

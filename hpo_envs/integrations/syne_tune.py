@@ -28,7 +28,7 @@ def from_blackbox(
     """Convert a blackbox to a table, for `gym.make("TableHPO-v0", table=...)`, or `TableLC-v0` with fidelities.
 
     Its configurations become rows, seeds repeats, fidelities levels, and objectives metrics; the search space is
-    converted, with its logarithms. Evaluations without a score are left out.
+    converted, with its logarithms. Evaluations that lack a score are left out.
 
     Args:
         blackbox: A tabular blackbox of `syne_tune.blackbox_repository`, as returned by `load_blackbox` for each task.

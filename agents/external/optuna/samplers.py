@@ -53,7 +53,7 @@ class AnySampler(ExternalOptimizer):
         problem: A box, a grid, or rows with features; one or more objectives, as the sampler supports.
         seed: Seed of `self.rng`, and of the sampler, if it takes one.
         sampler: Name of a class of `optuna.samplers`; or a class or function that returns a sampler; or a sampler,
-            which is copied with the state of its generator, so that its runs do not depend on `seed`.
+            which is copied with the state of its generator, so that its suggestions do not depend on `seed`.
         fresh: On rows, whether the rows tried least often are evaluated, else the one nearest to the suggestion.
         evaluations: Number of evaluations after which the agent is done; None: not limited.
         **settings: Arguments of the sampler.

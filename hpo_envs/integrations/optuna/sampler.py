@@ -28,15 +28,15 @@ class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defin
     """Optuna sampler that uses an agent of this suite.
 
     Agents for featured rows choose among a finite set of candidates: the whole grid if it has at most `candidates`
-    points, else at most as many seeded quasi-random points of the search space. Features are scaled to [0, 1], a choice
+    points, else at most as many seeded quasi-random points of the search space. Features are scaled to [0, 1]; a choice
     has one 0/1 feature per value. Agents for boxes get the unit cube with one coordinate per parameter, on which the
     values of a list have equal parts.
 
     The search space has all parameters suggested in any trial so far, including conditional ones; a new parameter is
     drawn at random in its first trial, as all are in the first trial. Several trials may run at once; how running ones
     count depends on the agent. Failed or pruned trials are reported as failed, those that violate a constraint with the
-    worst reward of feasible trials. Successful trials that the sampler did not suggest (`enqueue_trial`, an earlier
-    session) are reported at the nearest candidate. A sampler that was saved and loaded recreates its agent.
+    worst reward of feasible trials. Successful trials that the sampler did not suggest, such as those of an earlier
+    session, are reported at the nearest candidate. A sampler that was saved and loaded recreates its agent.
 
     Complexity: that of the agent on `candidates` rows.
 
@@ -105,7 +105,7 @@ class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defin
     def infer_relative_search_space(self, study: Any, trial: Any) -> dict[str, Any]:
         """Return the distributions of the parameters of all trials so far, by name, without those of a single value.
 
-        Ranges that differ between trials are united.
+        Ranges that differ between trials are united if type, scale and step are equal; otherwise the later one counts.
         """
         space: dict[str, Any] = {}
         for each in study.get_trials(deepcopy=False):
@@ -114,7 +114,7 @@ class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defin
         return {name: d for name, d in sorted(space.items()) if not d.single()}
 
     def sample_independent(self, study: Any, trial: Any, param_name: str, param_distribution: Any) -> Any:
-        """Return a random value of a parameter that no earlier trial has."""
+        """Return a random value, for a parameter that is new or whose suggestion is outside its range in this trial."""
         self.before_trial(study, trial)
         return self._independent.sample_independent(study, trial, param_name, param_distribution)
 

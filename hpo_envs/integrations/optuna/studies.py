@@ -14,9 +14,9 @@ from hpo_envs.tables.table import LOST, Table
 def to_studies(runs: Runs) -> list[Any]:
     """Return an in-memory Optuna study for each run, named ENV-AGENT-SEED; its trials are the evaluations in order.
 
-    Parameters are the hyperparameters in `runs.to_frame()` that all evaluations have, with the table's ranges and
-    logarithms; rewards are maximised. Failed and diverged evaluations are failed trials. User attributes are the cost
-    of each trial and the header of the study.
+    Parameters are the hyperparameters in `runs.to_frame()` that all evaluations of the run have, with the ranges and
+    logarithms of its table, if it has one; rewards are maximised. Failed and diverged evaluations are failed trials.
+    User attributes are the cost of each trial and the header of the study.
 
     Args:
         runs: Result of `benchmarks.run` on rows, grids or boxes.
