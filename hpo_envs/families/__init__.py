@@ -1,1 +1,1 @@
-"""Families of environments, one package each: ids, arguments and splits in `__init__`, classes in `page`."""
+"""Families of environments, one package each: ids, arguments and splits in `__init__`, most classes in `page`."""

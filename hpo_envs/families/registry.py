@@ -35,7 +35,7 @@ def add(family: Family) -> None:
 def register_all() -> None:
     """Add every family and register its ids with Gymnasium; of plugins and users' tables, register the ids alone.
 
-    Ids that are already registered are skipped.
+    Ids of tables that are saved later are registered, too. Ids that are already registered are skipped.
     """
     for family in _records():
         add(family)
@@ -110,7 +110,7 @@ def family_of(env_id: str) -> Family | None:
 
 
 def kind_of(spec: Spec) -> Literal["measured", "surrogate"]:
-    """Return the kind of an id's tables; synthetic ones count as surrogates."""
+    """Return `surrogate` for an id whose `Spec` says so or that has a synthetic table, else `measured`."""
     from hpo_envs.tables import store
 
     return "surrogate" if spec.surrogate or any(map(store.synthetic, spec.tables)) else "measured"
@@ -124,11 +124,11 @@ def installed(spec: Spec) -> bool:
 
 
 def held_out_of(tables: Iterable[str], env_id: str | None = None) -> tuple[str, ...]:
-    """Return the languages and task groups of tables that are excluded from training, sorted; see `catalogue.held_out`.
+    """Return the languages and task groups that are held out with tables, sorted; see `catalogue.held_out`.
 
     Args:
         tables: Names of the tables.
-        env_id: An id, whose own tables count, too, if a given one is not in the catalogue.
+        env_id: A registered id; its own tables are added if a given one is not in the catalogue.
     """
     known, names = catalogue.held_out(), set(tables)
     if env_id in SPECS and not names <= known.keys():
@@ -167,13 +167,13 @@ def of_user(table: str, levels: int) -> list[Spec]:
 
 
 def names_user_tables(pattern: str) -> bool:
-    """Return whether a pattern matches ids of users' tables: `TableHPO-*`, `Table*`, but not `*`."""
+    """Return whether a pattern begins like ids of users' tables: `TableHPO-*`, `Table*`, but not `*`."""
     start = re.split(r"[*?[-]", pattern)[0]
     return bool(start) and any(family.name.startswith(start) for family in _of_users())
 
 
 def _of_plugin(plugin: plugins.Plugin) -> Family:
-    """Return the family of a plugin's id; ValueError if it cannot be imported, or is not a family with this id."""
+    """Return the family of a plugin's id; ValueError if it is broken, lacks the id, or has invalid or taken names."""
     family = plugin.load()
     if not isinstance(family, Family) or plugin.name not in [spec.id for spec in family.ids]:
         raise ValueError(f"plugin {plugin.name} of {plugin.package} must name a Family with this id, got {family!r}")
@@ -186,7 +186,7 @@ def _of_plugin(plugin: plugins.Plugin) -> Family:
 
 
 def plugin_specs() -> list[Spec]:
-    """Import all plugins and return their entries; a broken one is left out with a warning."""
+    """Import all plugins of families, register their ids and return the entries; a broken one only causes a warning."""
     found = []
     for name in plugins.of("families"):
         try:

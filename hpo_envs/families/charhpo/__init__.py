@@ -1,4 +1,4 @@
-"""CharHPO: hyperparameter optimisation of character transduction models (Wiemerslage et al. 2024), sweep by sweep."""
+"""CharHPO: hyperparameter optimisation of character transduction models (Wiemerslage et al. 2024), and a surrogate."""
 
 from hpo_envs.core.family import Distribution, Family, Spec
 from hpo_envs.tables.datasets.charhpo import SWEEPS, TABLES

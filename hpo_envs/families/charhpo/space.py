@@ -44,7 +44,7 @@ class Sweeps(BoxFunction):
         return Evaluations(configs, {m.name: metrics[:, j] for j, m in enumerate(build.METRICS)}, None)
 
     def action_of(self, task: int, config: Mapping[str, Any]) -> npt.NDArray[np.float32]:
-        """Return the (16,) action for a configuration; missing or inactive hyperparameters are set to 0.
+        """Return the (16,) action for a configuration; it is 0 at missing or inactive hyperparameters.
 
         Raises:
             ValueError: An unknown name, or an active value outside its range.

@@ -18,7 +18,7 @@ def _family(name: str, entry_point: str, **more: Any) -> Family:
 
 
 def _measured(name: str, entry_point: str, **more: Any) -> Family:
-    """Return a family with CharHPO's split of languages, Vietnamese for validation, and Greek and Korean for test."""
+    """Return a family with CharHPO's split of common languages, Vietnamese in validation, Greek and Korean in test."""
     split = Distribution(name, f"{name}-{{}}-v0", _TASKS, ("arm", "vie"), ("geo", "gre", "kor", "rum"))
     cited = ("wiemerslage2024quantifying", "gorman2020sigmorphon", "lee2020wikipron")
     return _family(name, entry_point, distributions=(split,), references=cited, **more)

@@ -172,7 +172,7 @@ class CharMiniLiveLCEnv(FunctionEnv):
       evaluations, or a cost of 1e6.
     - `budget_unit="epochs"`: or `"evaluations"` (steps), or `"cost"`.
     - `seconds=600`: time limit of a step.
-    - `checkpoints=None`: folder of the configurations' folders; None: a temporary one per episode.
+    - `checkpoints=None`: folder of a folder per episode, which has one per configuration; None: temporary ones.
 
     ## Table
     None: every result is measured in the step.

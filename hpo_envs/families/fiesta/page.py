@@ -70,7 +70,7 @@ class FIESTAEnv(BanditEnv):
     - `subsample=1.0`: fraction of the models, in (0, 1], that each episode has, drawn at `reset`; the
       action space shrinks with it.
     - `shared=False`: True uses the same split for the k-th pulls of all arms. Scores on one split correlate across
-      models (about 0.6), so comparisons have less variance.
+      models (0.4 to 0.7), so comparisons have less variance.
     - ner: `fix_split=None`, 0 to 149, and `fix_seed=None`, 0 to 4: hold one of them fixed and vary the other
       (section 2 shows why both must vary).
     - gaussian: `means=(0.65, 0.69, 0.69, 0.70, 0.71)`, `deviations=0.01` (section 4.2), `bounds=(0, 1)` of the score.

@@ -10,7 +10,8 @@ from hpo_envs.families.function import EPOCHS
 def train(config: Mapping[str, Any]) -> dict[str, float]:
     """Return a synthetic accuracy as `score`, highest at a learning rate of 1e-3, four layers and adam.
 
-    Also `cost` and `parameters`. Trainings with a high learning rate and many layers diverge: their score is NaN.
+    Also `cost` and `parameters`. Trainings with a high learning rate and many layers diverge: their score is NaN, and
+    `parameters` are missing.
     """
     lr, layers = config["lr"], config["layers"]
     if lr * layers > 0.3:

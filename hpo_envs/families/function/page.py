@@ -35,12 +35,13 @@ class FunctionHPOEnv(FunctionEnv):
     The episode's seed has no effect on the results of the function.
 
     ## Information
-    `cost` is what the function returned as `cost`, else its seconds, `metrics` all numbers that it returned;
+    `cost` is what the function returned as `cost`, else its seconds, `metrics` are its other finite numbers;
     `action_mask` is (candidates,), 1 = not yet evaluated.
 
     ## Arguments
     - `actions="candidates"`: or `"box"`.
-    - `budget=50`: in units of `budget_unit`; None = every candidate once, or 10,000 evaluations on a box.
+    - `budget=50`: in units of `budget_unit`; None = every candidate once, 10,000 evaluations
+      on a box, or a cost of 1e6.
     - `budget_unit="evaluations"`: or `"cost"`.
     """
 
@@ -88,7 +89,7 @@ class FunctionLCEnv(FunctionEnv):
 
     ## Information
     `cost` is the cost of the new epochs that the function returned, else their seconds (0 for an epoch reached before),
-    `metrics` are all numbers that it returned at that epoch, and `status` may be `truncated`: the generator ended
+    `metrics` are its other finite numbers at that epoch, and `status` may be `truncated`: the generator ended
     before that epoch. Also `reached` (index of the epoch of the metrics) and `best` (best reward of the
     configuration so far). `action_mask` is (candidates + epochs,): candidates that can be trained further, then every
     epoch.

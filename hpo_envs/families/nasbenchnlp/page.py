@@ -43,7 +43,7 @@ class NASBenchNLPEnv(CurvesEnv):
 
     ## Information
     `metrics`: `validation_loss`, `train_loss`, `parameters`; `held_out` (dict: `test_loss`); `status`: `ok`; `diverged`
-    once the loss became NaN.
+    once the loss became NaN; on ptb also `truncated`, and `failed` without a log.
 
     ## Arguments
     - `dataset`: wikitext2 or ptb; fixed by the id.
@@ -51,7 +51,7 @@ class NASBenchNLPEnv(CurvesEnv):
     - `cost="seconds"`: or `"epochs"`, or `"evaluations"`.
 
     ## Table
-    345 runs of 291 recipes, 4 of which diverged; Apache 2.0 licence.
+    WikiText-2: 345 runs of 291 recipes; 4 of the runs diverged. Apache 2.0 licence.
 
     ## References
     Nikita Klyuchnikov, Ilya Trofimov, Ekaterina Artemova, Mikhail Salnikov, Maxim Fedorov and Evgeny Burnaev.

@@ -27,8 +27,8 @@ class NMTLCEnv(CurvesEnv):
     `MultiDiscrete([rows, checkpoints])`: index of a configuration, in a fixed pseudo-random order, and of the
     checkpoint to train it to. From scratch a checkpoint is 2,000 updates; hyperparameters `bpe` (not on zh-en, where it
     is 30 in the whole file), `layers`, `embed`, `hidden`, `init_lr`. Attention heads were not recorded, so most
-    configurations have two rows with equal features. Fine-tuned: `base` (bloomz, xglm), `layers`, `embed`,
-    `batch_size`, `init_lr`, `rank`.
+    configurations have two rows with equal features (on zh-en up to six). Fine-tuned: `base` (bloomz, xglm), `layers`,
+    `embed`, `batch_size`, `init_lr`, `rank`.
 
     ## Observation Space
     d = 4 on zh-en, 5 on the other corpora from scratch, 7 for fine-tuned models.
@@ -50,7 +50,7 @@ class NMTLCEnv(CurvesEnv):
     - `cost=None`: updates (from scratch) or checkpoints (fine-tuned), all that was recorded; or `"evaluations"`.
 
     ## Table
-    One run per configuration, MIT licence. zh-en has 105 distinct curves in 148 configurations, as published.
+    One run per row, MIT licence. zh-en has 105 distinct curves in 148 rows, as published.
 
     ## References
     Xuan Zhang and Kevin Duh. Best Practices of Successive Halving on Neural Machine Translation and Large Language

@@ -20,7 +20,7 @@ class StepLawEnv(LookupEnv):
 
     Ids: `StepLaw-{parameters}-{tokens}-v0` with `215m` (4b, 11b, 20b, 100b tokens), `268m` (5b, 14b, 25b, 80b),
     `429m` (8b, 23b, 40b, 50b), `537m` (10b, 28b, 50b) and `1074m` (20b, 57b); `StepLaw-moe-{experts}-{tokens}-v0`
-    with `1in8`, `1in89`, `2in88` and `3in8` (experts per token in the number of experts) and 2b, 4b, 8b or 20b.
+    with `1in8`, `1in89`, `2in88` and `3in8` (`2in88`: 2 of 88 experts per token) and 2b, 4b, 8b or 20b.
 
     ## Action Space
     `Discrete(rows)`: index of the configuration, in a fixed pseudo-random order. Hyperparameters: `learning_rate` and

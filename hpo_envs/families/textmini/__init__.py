@@ -12,7 +12,7 @@ LIVE_MODELS = ("joint", "crf")
 """Model classes that are trained at each step."""
 
 DIVIDED = {"joint": (("UDHR, language",), ("BANKING77, intent", "WNUT17, mentions")), "crf": (("wol",), ("vie",))}
-"""Model class with several groups of tables -> groups or languages of its validation part, and of its test part."""
+"""Model class that has a split -> groups or languages of its validation part, and of its test part."""
 
 
 def _family(name: str, entry_point: str, models: tuple[str, ...] = (), **more: Any) -> Family:
@@ -47,7 +47,7 @@ class _HeldOut(Mapping[str, str]):
 
 
 def _measured(name: str, entry_point: str, **more: Any) -> Family:
-    """Return a family with one distribution per model class, whose tables have the same configurations."""
+    """Return a family with one distribution per model class of `DIVIDED`, whose tables have the same configurations."""
     splits = (
         Distribution(f"{name}-{model}", f"{name}-{{}}-{model}-v0", _HeldOut(model), *parts)
         for model, parts in DIVIDED.items()

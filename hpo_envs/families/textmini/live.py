@@ -19,7 +19,7 @@ from hpo_envs.tables.datasets.textmini import build, tasks
 from hpo_envs.tables.datasets.textmini.space import module, space
 
 SECONDS = 300.0
-"""Default time limit of a training in seconds; the longest takes about ten."""
+"""Default time limit of a training in seconds; those of the tables took up to five."""
 
 _METRICS = tuple(m for m in build.METRICS if m.name not in build.HELD_OUT)
 _SHOWN = tuple(m.name for m in _METRICS)

@@ -22,7 +22,7 @@ PACKAGES = {
 """Packages on whose versions the results of a model class depend."""
 
 MODULES = {"joint": ("sklearn", "threadpoolctl"), "crf": ("pycrfsuite",), **dict.fromkeys(_NEURAL, ("torch",))}
-"""Modules that train each model class."""
+"""Modules that the trainings of each model class need."""
 
 
 def begin(task: str, model: str, config: Mapping[str, Any], repeat: int, fidelity: int = 0) -> ResumableTraining:

@@ -12,7 +12,7 @@ from hpo_envs.tables.datasets.trained import UNIT, Packing, TrainingArrays
 from hpo_envs.tables.table import STATUSES, Floats, Metric
 
 DEVIATIONS = 3.0
-"""Largest difference between processors that agrees, in pooled standard deviations between seeds."""
+"""Largest difference that counts as agreement, in pooled standard deviations between seeds."""
 
 VERDICTS = {
     "same": "the same in every epoch",
@@ -42,7 +42,7 @@ class Repetition:
         verdict: `same` (all counts of all epochs equal, losses within their rounding), `agrees` (final scores within
             three pooled standard deviations between seeds) or `differs`.
         deviations: Largest difference of the final scores in these standard deviations; infinite if the statuses or the
-            numbers of epochs differ.
+            numbers of epochs differ, or if scores do and those of the seeds do not.
     """
 
     verdict: str
@@ -58,8 +58,8 @@ class Suite:
         rows: Default number of rows to train.
         packing: Layout of the stored trainings.
         train: Function from a name to the record of its training.
-        scores: Displayed scores from (..., counts) and (..., losses).
-        judged: Number of leading columns that a comparison checks.
+        scores: Function from (..., counts) and (..., losses) to displayed scores.
+        judged: Number of leading columns of the scores that a comparison checks.
     """
 
     name: str
@@ -72,7 +72,7 @@ class Suite:
     def tasks(self, rows: int) -> list[str]:
         """Return the names of the trainings of the first rows.
 
-        All seeds of a row are adjacent, so that every prefix of the list is a table.
+        All seeds of a row are adjacent, so that a prefix of the list has complete rows.
         """
         *before, _, seeds = self.packing.axes
         kinds = ["".join(f"{label}-" for label in labels) for labels in itertools.product(*before)]

@@ -81,7 +81,7 @@ class TableHPOEnv(UserTable, LookupEnv):
 
     ## Rewards
     The metric `objective` of this evaluation, negative if lower is better; the table's first metric by default. A
-    configuration whose runs all failed gets the metric's worst value.
+    run that failed or diverged gets the metric's worst value.
 
     ## Information
     `status`: `ok`, `failed`, `diverged` or `truncated`. Each evaluation draws one of the runs of a configuration.

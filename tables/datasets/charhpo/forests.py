@@ -17,7 +17,7 @@ from hpo_envs.tables import Ints
 BitWords = npt.NDArray[np.uint32]
 
 SPLITS = 31
-"""Number of splits of every tree, which are in heap order; it has depth 5 and 32 leaves."""
+"""Number of splits of every tree, in heap order; a tree has depth 5 and 32 leaves."""
 
 _ALL, _ONE = np.uint32(0xFFFFFFFF), np.array(1, np.uint32)
 _JOINED = 512

@@ -70,7 +70,7 @@ def configurations(arch: Ints, u: Floats) -> Floats:
 
 
 def action_of(space: tuple[Hyperparameter, ...], config: Mapping[str, Any]) -> npt.NDArray[np.float32]:
-    """Return the (16,) action that sets natural values, 0 for missing or inactive ones; ValueError for invalid ones."""
+    """Return the (16,) action for natural values; it is 0 at missing or inactive ones. ValueError for invalid ones."""
     names = [h.name for h in space]
     for name in config:
         one_of("name in config", name, names)

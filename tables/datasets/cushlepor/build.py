@@ -164,7 +164,7 @@ def from_tsv(path: str | Path, name: str | None = None, *, score_range: tuple[fl
 
     Raises:
         ValueError: The file is not UTF-8, a column or field is missing, or a score is not finite or is outside
-            `score_range`; the message names the line.
+            `score_range`; the message names the file.
     """
     where = Path(path)
     segments, note = cushlepor_text.parse_tsv(regular(where).read_bytes(), str(where), score_range)

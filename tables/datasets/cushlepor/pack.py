@@ -1,6 +1,6 @@
 """Pack the TED talks from upstream's files: `python -m hpo_envs.tables.datasets.packing cushlepor [--check]`.
 
-No word is packed: only human scores, lengths, matches and position differences, and the scores of other metrics. The
+No word of the texts is packed, but human scores, lengths, matches, position differences, scores of other metrics. The
 table made from these is compared with that made from the text. Needs the extra `mt`.
 """
 

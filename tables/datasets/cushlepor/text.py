@@ -57,7 +57,8 @@ def parse(
         Segments by system (alphabetical), then segment number; unrated ones and the references are left out.
 
     Raises:
-        ValueError: A file has another form, the reference does not exist, or the text of a rated segment is missing.
+        ValueError: A file has another form, a score is out of range, no segment is rated, the reference does not exist,
+            or the text of a rated segment is missing.
     """
     text, documents = _texts(spans, spans_file)
     rated = span_scores(spans, spans_file) if scores is None else _scores(scores, scores_file)

@@ -23,7 +23,7 @@ def of_table(name: str) -> dict[str, Floats]:
     """(rows,) scores of a table's translations, as in `sentence_scores`, from its pack or its fetched text.
 
     Raises:
-        TableNotInstalled: The table does not ship, and its files are not installed.
+        TableNotInstalled: The scores do not ship, and the table's files are not installed.
         ModuleNotFoundError: See `sentence_scores`.
     """
     if name in PACKED:

@@ -6,7 +6,7 @@ dimensions, section 5.2). `fiesta/ner` has two LSTM taggers that differ in their
 x 5 seeds (section 2); repeat `split * 5 + seed`. `fiesta/gaussian` has the five Gaussian arms of section 4.2: no
 upstream file; each row has mean and deviation.
 
-Quirks of the files: scores in one column of the sentiment file correlate across models (about 0.6), so a column is a
+Quirks of the files: scores in one column of the sentiment file correlate across models (0.4 to 0.7), so a column is a
 split shared by all models. Four runs of the `cnn` tagger have a test F1 below 0.9: they did not converge, and are
 included unchanged.
 """

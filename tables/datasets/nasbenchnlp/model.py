@@ -44,7 +44,8 @@ JITTER = 0.003
 FLOORS = (4.18, 4.18, 3.0)
 """Log perplexity below which no simulated curve can go: validation, test and training.
 
-The first two are the log test perplexity of a fully trained AWD-LSTM, log 65.8 (Merity et al. 2017, Table 2); curves
+The first two are the log test perplexity of a fully trained AWD-LSTM, log 65.8 = 4.187, rounded down (Merity et al.
+2017, Table 2); curves
 are modelled as log(loss - floor).
 """
 

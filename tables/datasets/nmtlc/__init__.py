@@ -22,4 +22,4 @@ PATIENCE = {"scratch": 16, "finetune": 11}
 """Checkpoints without improvement after which a run was stopped, inferred from the curves."""
 
 MAX_LOG_PERPLEXITY = 40.0
-"""Bound of observations and the value of a run without a usable model; the largest in the file is 34.2."""
+"""Bound of observations in nats, and the metric's worst value, which no run has; the largest in the file is 34.2."""

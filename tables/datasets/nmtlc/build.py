@@ -8,7 +8,8 @@ Quirks of the file, which is a pickled list of 2,483 dicts:
 
 - Attention heads are not recorded, so most configurations from scratch occur twice (8 and 16 heads in the paper's
   grid) and share their features; zh-en has `bpe` 30 in every record although its systems had three vocabularies, so
-  `bpe` is left out there. Keys number the runs of one configuration in file order.
+  `bpe` is left out there and configurations occur up to six times. Keys number the runs of one configuration in file
+  order.
 - A run from scratch stops 16 checkpoints after its best one; a fine-tuning run 11 after. Runs that ended without
   that are `truncated`.
 - Perplexities reach 7e14 and are kept. The natural logarithm is a separate metric.

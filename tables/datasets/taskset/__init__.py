@@ -24,4 +24,4 @@ DIGITS = 4
 """Decimals of losses."""
 
 HIGHEST = 10.0
-"""Largest loss in nats, 14 times that of a guess: higher ones are clipped to it, a diverged run has it."""
+"""Largest loss in nats, 14 times that of a guess: higher ones are clipped to it, and it is the worst value."""

@@ -46,7 +46,7 @@ def inflections(content: bytes) -> Iterator[Sentence]:
 
 
 def script(lemma: str, form: str) -> tuple[str, ...]:
-    """Edit script from a lemma to a form: letters to remove and to add at the beginning and at the end.
+    """Edit script from a lemma to a form: how many letters to remove, and which to add, at the beginning and the end.
 
     The longest common substring is kept, the leftmost of several.
     """

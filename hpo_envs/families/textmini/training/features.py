@@ -46,7 +46,7 @@ def count(task: str, config: Mapping[str, Any]) -> Counted:
 
 
 def select(train: sparse.csr_matrix, config: Mapping[str, Any]) -> npt.NDArray[np.int64]:
-    """Return sorted columns of the `max_features` most frequent n-grams that `min_frequency` training texts have."""
+    """Return sorted columns of the most frequent n-grams, at most `max_features`, in `min_frequency` or more texts."""
     texts = np.bincount(train.indices, minlength=train.shape[1])
     kept = np.flatnonzero(texts >= config["min_frequency"])
     times = np.bincount(train.indices, train.data, train.shape[1])[kept]

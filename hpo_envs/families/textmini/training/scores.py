@@ -46,7 +46,7 @@ def evaluated(
     seconds: float,
     features: float = 0,
 ) -> PredictionCounts:
-    """Evaluate a model on the validation and the test set, and measure the CPU time of the first predictions.
+    """Evaluate a model on the validation and the test set; measure the CPU time of predictions on the validation set.
 
     Args:
         predict: Function from `validation` or `test` to predictions.

@@ -1,4 +1,4 @@
-"""Positive or negative sentences of film reviews (Pang and Lee 2005)."""
+"""Sentences from film reviews: positive or negative (Pang and Lee 2005)."""
 
 from hpo_envs.tables.datasets.textmini.tasks import TextTask, of_lines
 

@@ -1,4 +1,4 @@
-"""Sentences of plots or of reviews of films: objective or subjective (Pang and Lee 2004)."""
+"""Sentences from plot summaries or reviews of films: objective or subjective (Pang and Lee 2004)."""
 
 from hpo_envs.tables.datasets.textmini.tasks import TextTask, of_lines
 
