@@ -26,7 +26,7 @@ def _family(name: str, entry_point: str, models: tuple[str, ...] = (), **more: A
 
 
 class _HeldOut(Mapping[str, str]):
-    """Held-out languages or task groups of a model class, read from the catalogue on access."""
+    """Task of a model class -> its held-out language or task group, read from the catalogue on first access."""
 
     def __init__(self, model: str) -> None:
         self.model = model

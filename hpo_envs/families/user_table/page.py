@@ -16,14 +16,15 @@ from hpo_envs.tables.table import Table
 
 
 def own_table(name: str, table: Any) -> Table:
-    """Return the table that the arguments select.
+    """Return the table that the arguments select; a given `Table` whose name begins with `user/` is remembered.
 
     Args:
         name: Name of a saved table, which the ids of saved tables fix, or `example`.
         table: A `Table`, the path of an .npz file or the name of a saved table; None: use `name`.
 
     Raises:
-        ValueError: Neither argument names a table.
+        ValueError: Neither argument names a table, or the file is not one.
+        FileNotFoundError: The file does not exist.
     """
     if isinstance(table, Table):
         return user.remember(table) if table.name.startswith(user.PREFIX) else table
@@ -74,7 +75,7 @@ class TableHPOEnv(UserTable, LookupEnv):
     score as the reward. One episode is one optimisation run.
 
     Ids: `TableHPO-v0`, with the table as argument (without one, a small synthetic example); and
-    `TableHPO-{name}-v0` for each table saved with `hpo-envs table`.
+    `TableHPO-{name}-v0` for each saved table (`hpo-envs table`).
 
     ## Action Space
     `Discrete(rows)`: the configuration to evaluate, in the order of the table.
@@ -107,8 +108,8 @@ class TableLCEnv(UserTable, CurvesEnv):
     Recorded learning curves as an environment: one step trains one configuration up to
     one checkpoint, continuing from the checkpoint reached before, and pays only for the new part.
 
-    Ids: `TableLC-v0`, with the table as argument; and `TableLC-{name}-v0` for each table with checkpoints saved with
-    `hpo-envs table from-csv --level COLUMN`.
+    Ids: `TableLC-v0`, with the table as argument; and `TableLC-{name}-v0` for each saved table with checkpoints
+    (`hpo-envs table from-csv --level COLUMN`).
 
     ## Action Space
     `MultiDiscrete([rows, checkpoints])`: the configuration, in the order of the table, and the checkpoint.

@@ -22,7 +22,7 @@ TABLES = (*TED, *NEWS)
 """Names of the tables."""
 
 HELD_OUT = dict.fromkeys(TED, ("talk.7", "talk.9")) | {"cushlepor/ted-ende": ("talk.5", "talk.6")}
-"""Table -> documents that no reward uses: 229 of 529 segments of each system; for news, `build.hold_out`."""
+"""Table -> documents that no reward uses by default: 229 of 529 segments of each system; for news, `build.hold_out`."""
 
 SPLITS = ("train", "held-out")
 

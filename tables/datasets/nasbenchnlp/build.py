@@ -4,7 +4,7 @@
 recipe as repeats in the order of recipe id, start and experiment id, 50 epochs. Keys are canonical keys of
 `hpo_envs.tables.cells.canonical`: the 291 recipes are 265 computations, and the second, third, ... recipe of one
 computation has `#2`, `#3`, ... after its key. Four runs stopped because the loss became NaN: their last epoch has a
-cost but no losses.
+cost and parameters, but no losses.
 
 `ptb-final`: final losses on the Penn Treebank, from another release than the curves (Serianni and Kalita 2023). It
 lists the last-epoch test loss of 12,341 multi-run ids: one row per architecture, that is, per group of ids with
