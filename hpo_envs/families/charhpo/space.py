@@ -117,8 +117,9 @@ class CharSpaceEnv(BoxEnv):
     `hidden_size` (64 to 2048 in steps of 64), `encoder_layers` (transformer 2, 4, 6, 8; LSTM 1, 2), `decoder_layers`
     (2, 4, 6, 8; 1), `attention_heads` (2, 4, 8; 1), `dropout` (0 to 0.5). Values of a grid share [-1, 1] in equal
     parts, so uniform actions draw from the sweeps' distributions. `warmup_samples` is active under warmupinvsqrt only,
-    `factor`, `min_lr` and `patience` under reduceonplateau only; inactive ones are 0 and have no effect. `action_of`
-    maps a dict of natural values to an action, and `hpo_envs.tables.user.space.to_configspace` exports the space.
+    `factor`, `min_lr` and `patience` under reduceonplateau only; inactive ones are 0 and have no effect.
+    `env.unwrapped.action_of` maps a dict of natural values to an action; `hpo_envs.tables.user.space.to_configspace`
+    exports the space.
 
     ## Observation Space
     d = 16; two facts: 1 for a transformer, 0 for an LSTM; 1 for grapheme-to-phoneme conversion, 0 for inflection. The
