@@ -126,7 +126,7 @@ class HPOEnv(HasParams, gym.Env[Any, Any]):
     def config(self, action: Any) -> dict[str, Any]:
         """Return the configuration that an action evaluates in this episode: natural values as Python types, for JSON.
 
-        The numbers in `info["config"]` are NumPy's, which wrappers turn into tensors. Empty if there are no
+        The numbers in `info["config"]` are NumPy's, which wrappers turn into tensors. Empty if actions have no
         hyperparameters.
 
         Raises:

@@ -174,7 +174,7 @@ class Params:
 
     @cached_property
     def axes(self) -> tuple[dict[str, Any], ...]:
-        """A dict for each hyperparameter, see `tables.user.space.axes_of`; empty if there are none.
+        """A dict for each hyperparameter, see `tables.user.space.axes_of`; empty if actions have none.
 
         If the tables differ in an axis, only what they share is kept, see `alike`.
         """

@@ -1,7 +1,7 @@
 """Functions that check the contracts of environments, agents, tables and families, for tests of other packages.
 
-Each `check_*` raises an `AssertionError` that names the rule and the value if the object breaks a rule. No test
-framework is needed: call them from a test, a script or a notebook.
+Each `check_*` raises an `AssertionError` that names the rule if the object breaks one. No test framework is needed:
+call them from a test, a script or a notebook.
 
     from hpo_envs.testing import check_agent, check_env, check_table
 

@@ -48,7 +48,7 @@ class NearestValues(Rule):
 class HyperparameterAction(ScalarForm):
     """Wrapper with one index per hyperparameter into its sorted values in the table; it evaluates the nearest row.
 
-    A combination that is in the table selects its own row.
+    A combination that is in the table selects its first row.
 
     Raises:
         ValueError: `ContinuousAction` rejects the environment, its table has no hyperparameters or their values have

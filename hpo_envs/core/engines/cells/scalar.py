@@ -118,10 +118,10 @@ class CellEnv(EpisodeEnv):
     j-th node of the cell. Activations read `a`; a linear reads those of a, b, c that are not 0, sums and products
     need two of them, a blend all three. Kind 7 ends the cell: those of a, b, c that name nodes become the new hidden
     states in this order, the first is the output; nodes that lead to none of them are removed. A legal cell uses `x`
-    and exactly as many previous hidden states as it has new ones.
+    and, with k new hidden states, exactly the first k previous ones.
 
-    An illegal move (too few inputs, a vector that does not exist, a 25th node, an end that names one linear twice
-    or breaks the last rule) ends that cell as invalid, at the worst score.
+    An illegal move (too few inputs, a vector that does not exist, a 25th node, an end that names no node or one linear
+    twice, or breaks the last rule) ends that cell as invalid, at the worst score.
 
     ## Observation Space
     `Box`, float32. With m objectives:

@@ -165,9 +165,9 @@ class FunctionEnv(EpisodeEnv):
     ## Information
     At reset: `table`, `kind`, `sha256` of the list of candidates, which has no measurements; `action_mask`.
     At each step: `cost` (float), `spent` (float: the budget used by the step), `metrics` (dict of float),
-    `config` (dict of the active hyperparameters), `status` (`ok`, `failed` or `diverged`), `error` (the traceback,
-    empty if there is none), `action_mask` (int8, absent on a box), `clipped` (bool, only on a box: whether a number of
-    the action was outside it). In the batched form `config` and `metrics` are arrays of dicts.
+    `config` (dict of the active hyperparameters), `status` (`ok`, `failed` or `diverged`), `error` (traceback or
+    reason, empty if there is none), `action_mask` (int8, absent on a box), `clipped` (bool, only on a box: whether a
+    number of the action was outside it). In the batched form `config` and `metrics` are arrays of dicts.
 
     ## Arguments
     - `function`: the function to call, or its `"module:name"`.
