@@ -124,7 +124,7 @@ def forwarded(cls: Any) -> str:
 
 
 def fitting(name: str) -> list[str]:
-    """Return the installed ids that an agent supports."""
+    """Return the installed ids that an agent supports; for agents that need sources, those with source tasks."""
     every = ((i, problem, held_out_of(SPECS[i].tables)) for ids, problem in _problems() for i in ids)
     ours = {i: replace(problem, held_out=excluded) for i, problem, excluded in every}
     if agents.entry(name).sources:  # where a track allows transfer

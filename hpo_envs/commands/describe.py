@@ -76,7 +76,7 @@ def _search(folder: str) -> tuple[dict[str, Any], Callable[[dict[str, Any]], str
 
 
 def _at_once(ended: list[Any]) -> int:
-    """Return the largest number of evaluations that ran concurrently at any time of the search."""
+    """Return the largest number of finished evaluations that ran concurrently at any time."""
     times = sorted([(e.started, 1) for e in ended] + [(e.started + e.seconds, -1) for e in ended])
     return max(itertools.accumulate(step for _, step in times), default=0)
 

@@ -221,7 +221,7 @@ def _of_folder(folder: Path, metric: str | None, env: str | None) -> ImportanceD
 
 
 def _of_search(source: str, metric: str | None) -> ImportanceData:
-    """Return the successes of a search by `tune`; ValueError for several objectives or fewer than two scores."""
+    """Return the successes of a search; ValueError for another metric, several objectives or too few distinct ones."""
     from hpo_envs.tuning import load
 
     tuned = load(source)

@@ -1,7 +1,7 @@
 """Run your agent on the leaderboard's environments, or check its runs before you submit them.
 
 `run` resumes a stopped run. `check` repeats two seeds of each environment with the isolated agent, and reports runs
-that differ, whose rewards do not match the tables, or that were not isolated.
+that are missing, differ, were not isolated, or have rewards that do not match the tables.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def planned(agent: str, seeds: Sequence[int], only: Sequence[str] = ()) -> list[
 
 
 def check(agent: str, folder: Path, only: Sequence[str] = (), jobs: int = 1) -> Iterator[str]:
-    """Yield a text for each error in a submission's runs, which `run` wrote into the folder; none if they are valid.
+    """Yield a text for each error found in a submission's runs, which `run` wrote into the folder; none without errors.
 
     Raises:
         FileNotFoundError: The folder does not exist.

@@ -1,7 +1,7 @@
 """List environment ids by family with the kind of their table and their task group; with --agents, list the agents.
 
-`measured`: recorded results; `surrogate`: a model of the whole space, or synthetic arms. Ids that need `hpo-envs fetch`
-are listed last.
+`measured`: recorded results; `surrogate`: a model of the whole space, or synthetic results. Ids whose files
+are not installed are listed last.
 """
 
 import argparse

@@ -80,7 +80,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     Returns:
         Exit status: what the command returns, or 0 without one; 2 after a user's error, 130 after Ctrl-C, SIGTERM or
-        SIGHUP, 141 if the reader of the output has closed it. Other errors are raised; with `--debug`, all errors.
+        SIGHUP, 141 if the reader of the output has closed it. Other errors are raised; with `--debug`, also a user's,
+        except invalid options.
     """
     screen.open_closed()
     with screen.on(), _stops():
@@ -91,8 +92,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _stops() -> Iterator[None]:
     """Let SIGTERM and SIGHUP, from schedulers and closed terminals, stop a command as Ctrl-C does.
 
-    If Ctrl-C is ignored, as in a background job of a script, it stays ignored. Outside of the main thread, nothing is
-    changed.
+    A signal that has a handler or is ignored, as Ctrl-C is in a background job of a script, keeps its effect. Outside
+    of the main thread, nothing is changed.
     """
     stopped = False
 
@@ -194,7 +195,7 @@ NO_THREAD = "can't start new thread"
 
 
 def _message(error: Exception) -> str:
-    """Return the message of an error; for errors of the system, it begins with the file."""
+    """Return the message of an error; for errors of the system about a file, it begins with the file."""
     if isinstance(error, MemoryError):
         return f"out of memory{f': {error}' if str(error) else ''}; the same command resumes what it stored"
     if str(error) == NO_THREAD:

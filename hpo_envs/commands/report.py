@@ -1,7 +1,7 @@
 """Write a comparison, or a search by `tune`, as one self-contained HTML page.
 
-A comparison has ranking, verdict and curves; a search has the best configuration, scores over time, importance, all
-evaluations and failures.
+A comparison has ranking, verdict and curves; a search has the best configuration, scores, importance, evaluations and
+failures.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Build environments from your data: a file or folder of runs, exported by any tool, or an Optuna study."""
+"""Build environments from your data: a file or folder of runs, or an Optuna study."""
 
 import argparse
 import json

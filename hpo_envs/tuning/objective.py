@@ -64,16 +64,15 @@ class Objective:
     def __call__(self, config: Mapping[str, Any], *, fidelity: float | None = None) -> dict[str, float]:
         """Return the metrics of a configuration in native units, and its `cost` in the table's unit.
 
-        Repeats are averaged. A run without any value, because it failed or diverged, counts with the metric's worst
-        value; one that ended before `fidelity`, with its last value.
+        Repeats are averaged. A run without any value up to `fidelity` counts with the metric's worst value; one that
+        ended before, with its last value.
 
         Args:
             config: Values of all active hyperparameters by name; for a table without hyperparameters, `key`.
             fidelity: One of `fidelities`; the cost is cumulative up to it. Default: the last one.
 
         Raises:
-            ValueError: A hyperparameter is unknown or missing; or the configuration or fidelity was not measured, and
-                the message names the nearest value.
+            ValueError: A hyperparameter is unknown or missing, or the configuration or fidelity was not measured.
         """
         table, row = self.table, self.table.index_of(config)
         level = len(self.fidelities) - 1

@@ -53,7 +53,7 @@ def source(given: Any, params: FunctionParams) -> Source:
 def bests(given: Any, params: FunctionParams, count: int) -> tuple[list[dict[str, Any]], list[str]]:
     """Return the best configurations of another search, clipped to this space, and a text for each clipped value.
 
-    Configurations that have no hyperparameter of this space or an unknown choice are left out.
+    Configurations without a finite score or any hyperparameter of this space, or with an invalid value, are left out.
 
     Args:
         given: See `source`.

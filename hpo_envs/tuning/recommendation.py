@@ -59,8 +59,8 @@ class Recommendation:
 def ranked(header: Mapping[str, Any], evaluations: Sequence[Evaluation]) -> list[Recommendation]:
     """Return the feasible configurations of a search with one objective, best mean first; empty if there are none.
 
-    A configuration is feasible if all its evaluations are. Trainings that were stopped early are left out, unless none
-    was complete.
+    A configuration is feasible if all its evaluations with a score are. Trainings that were stopped early are left out,
+    unless none was complete.
     """
     good = [e for e in evaluations if e.rewards is not None]
     good = [e for e in good if e.status == "ok"] or good
@@ -86,7 +86,7 @@ def ranked(header: Mapping[str, Any], evaluations: Sequence[Evaluation]) -> list
 
 
 def _posterior(points: Points, rows: Any, y: Any, at: Any) -> tuple[Any, Any] | None:
-    """Return posterior means and standard deviations of the reward at the rows `at`; None if all scores are equal."""
+    """Return posterior means and standard deviations of rewards at rows `at`; None if all modelled ones are equal."""
     space = BoxSpace([Axis(**axis) for axis in axes_of(points.space)])
     x = space.snap(points.unit(rows))
     kept = np.argsort(-y, kind="stable")

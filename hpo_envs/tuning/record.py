@@ -73,7 +73,7 @@ class Evaluation:
         ended: Place in the order in which evaluations ended; -1 while running.
         given: Whether it is a start point, from the user or a source task.
         curve: [step, score] of each report to the trial; empty without reports.
-        forecast: Predicted final score of a training that was stopped early; else None.
+        forecast: Predicted final score of a training that was stopped early; None without one.
         owner: Name of the process that evaluates it, if several share the search; else empty.
         repeats: Number of the evaluation that this one repeats to confirm its score; -1: none.
         violations: Signed violation of each constraint, positive where it is violated; empty without a score.
@@ -111,7 +111,7 @@ class Evaluation:
 
     @property
     def whole(self) -> bool:
-        """False for a training with reports that ended before its last step, else True."""
+        """False for a training with a score and reports that ended before its last step, else True."""
         return self.status != "truncated" or not self.curve
 
     @property
@@ -361,7 +361,7 @@ class SearchRecord:
     def run(self) -> Run | None:
         """Return the search as a run, for scores and reports; None before the first feasible evaluation.
 
-        Failed and infeasible evaluations have the lowest reward of the feasible ones, so that they change no incumbent.
+        Evaluations that are infeasible or lack a score have, in each objective, the lowest reward of the feasible ones.
         """
         ended = self.ended
         good = [e.rewards for e in ended if e.feasible and e.rewards is not None]
@@ -392,7 +392,7 @@ def _changed(*spaces: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def encoded(value: Any) -> Any:
-    """Encode a value for JSON: tuples are marked, and values without a JSON form become texts."""
+    """Encode a value for JSON: tuples are marked; values other than numbers, texts, None and lists become texts."""
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, (list, tuple)):

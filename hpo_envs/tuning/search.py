@@ -57,7 +57,7 @@ class Search:
         space: Search space, as in `tune`.
         function: The function that `tune` calls; None: the caller evaluates, and resuming does not compare its code.
         out: Folder of the search, locked until `close` unless `join`; None: a temporary folder.
-        budget: Total budget, see `tune`; None: 10,000 evaluations, or each candidate once.
+        budget: Total budget, see `tune`; None: 10,000 evaluations, each candidate once, or a cost of 1e6.
         seconds: See `tune`.
         timeout: See `tune`.
         identical_failures: See `tune`.
@@ -206,7 +206,7 @@ class Search:
         self._stack.close()
 
     def __iter__(self) -> Iterator[Trial]:
-        """Yield trials until the search is `done`; if it is shared, until other processes have finished, too."""
+        """Yield trials until the search is `done`; if it is shared, wait for other processes, too, see `waits`."""
         while True:
             if (trial := self.begin()) is not None:
                 yield trial
@@ -249,7 +249,7 @@ class Search:
 
     @property
     def done(self) -> bool:
-        """Whether no more evaluations begin: none is left, the time is over, or repeated failures stop the search."""
+        """Whether no evaluation can begin now: none is left, the time is over, or repeated failures stop the search."""
         if self._member is not None:
             self._retries = [e for e in self.record.running if not self._member.lives(e.owner)]
         if self.stuck or time.monotonic() >= self._until:
@@ -401,7 +401,7 @@ class Search:
         return evaluation
 
     def _refuse_mistakes(self) -> None:
-        """Delete the search and raise a ValueError if all evaluations failed because of the same mistake."""
+        """Delete the journal and raise a ValueError if all evaluations failed because of the same mistake."""
         kinds = {mistake(e.error) if e.status == "failed" else "" for e in self.record.ended}
         if len(kinds) == 1 and "" not in kinds:
             count, error = len(self.record.ended), self.record.ended[-1].error

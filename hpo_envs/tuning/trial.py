@@ -43,7 +43,7 @@ class Trial:
         number: Number of the evaluation.
         config: Natural values of the active hyperparameters.
         folder: Folder of the reports of all evaluations, created with the first report.
-        sign: 1.0 if higher scores are better, -1.0 if lower ones are; 0.0 disables early stopping.
+        sign: 1.0 if higher scores are better, -1.0 if lower ones are; 0.0 disables forecasts.
         steps: Largest number of steps of any training; None: unknown.
         limit: Largest number of steps that the budget allows for this training; None: no limit.
         objective: Name of the first objective.
@@ -53,8 +53,8 @@ class Trial:
         config: See above.
         limit: See above.
         objective: See above.
-        curve: (step, score) of each report.
-        should_stop: Whether the training should end now; its last report is then its score.
+        curve: (step, score) of each stored report.
+        should_stop: Whether the training should end now; if it returns no score, its last report counts.
         forecast: Final score predicted at the last check; None before the first prediction.
     """
 
@@ -75,7 +75,7 @@ class Trial:
         """Store the score after a step, and update `should_stop`.
 
         Args:
-            score: Value of the objective; NaN, or a number beyond 1e30, is not stored, and stops the training.
+            score: Value of the objective; NaN, or a number beyond ±1e30, is not stored, and stops the training.
             step: Number of epochs, trees or batches so far, an int >= 1; default: one more than the last.
 
         Raises:

@@ -55,12 +55,12 @@ def tune(
 ) -> Tuned:
     """Tune a function.
 
-    Each evaluation is on disk before the agent suggests the next one. Calling `tune` again with the same folder resumes
-    a search that was killed, stopped or given a larger budget: the agent observes finished evaluations in their order,
-    and unfinished ones are repeated and count once.
+    Each result is on disk before the agent observes it. Calling `tune` again with the same folder resumes a search that
+    was killed, stopped or given a larger budget: the agent observes finished evaluations in their order, and unfinished
+    ones are repeated and count once.
 
-    An exception, a score that is not finite, a process that dies and an exceeded time limit are failures: the
-    error is stored, and they count towards the budget.
+    An evaluation fails if the function raises an exception, its process dies or its time limit is exceeded; it diverges
+    if a score is not finite. The error is stored, and the evaluation counts towards the budget.
 
     Args:
         function: `train(config)` that returns a score, or a mapping with it; `train(config, trial)`, which may report
@@ -72,13 +72,13 @@ def tune(
         budget: Total budget, in `budget_unit`.
         budget_unit: `evaluations`, `cost`, or with `epochs` also `epochs`; default: `epochs` if `epochs` is given, else
             `evaluations`.
-        workers: Number of concurrent evaluations.
+        workers: Largest number of concurrent evaluations.
         out: Folder of the search; None: a temporary folder.
         executor: `serial`, `processes`, `threads` or `auto`; or any `concurrent.futures.Executor` (Dask's, loky's,
             submitit's, ...), or a factory of one, which replaces a broken pool. `workers` is the number of evaluations
             that it gets at once.
         objective: Name of the score, or a tuple of names.
-        goal: `max` or `min`; a tuple for several objectives.
+        goal: `max` or `min`, or a tuple with one of them per objective.
         bounds: Range of the scores, as in `FunctionHPO-v0`.
         best: Best known score; with `reference`, the report shows normalised regret, else raw scores. A resumed search
             keeps its scale.
@@ -88,10 +88,10 @@ def tune(
         seconds: Time limit of an evaluation; None: no limit.
         timeout: Seconds after which no evaluation begins; running ones are finished and kept.
         seed: Seed of the agent and of the candidates.
-        sources: Earlier knowledge: tables, frames, Optuna studies, earlier searches or their folders. Their best
-            configurations, clipped to the search space, are evaluated first; transfer agents learn from all of their
-            evaluations.
-        points: Start points, for agents that search the whole space, as the default one does.
+        sources: Earlier knowledge: tables, frames, Optuna studies, earlier searches or their folders. If the agent
+            searches the whole space, their best configurations, clipped to it, are evaluated first; transfer agents
+            learn from their evaluations in the space.
+        points: Start points, for agents that search the whole space, as the default one usually does.
         constraints: Metric -> (`<=` or `>=`, bound): numbers that the function must return besides the objectives. The
             best evaluation satisfies all of them; agents that do not model constraints observe infeasible evaluations
             as failed.
@@ -104,7 +104,7 @@ def tune(
         log: `mlflow` or `wandb`: each evaluation also becomes a run there, with its configuration, metrics and reports.
         tolerate: Whether to continue after `identical_failures`, and if the first evaluations (as many as there are
             workers) all fail because of the same mistake: a NameError, TypeError, KeyError or the like, or no score.
-            Otherwise the search stops, and after such a mistake nothing is kept.
+            Otherwise the search stops, and after such a mistake, which `join` does not check, no evaluation is kept.
         progress: Whether to show a bar with the incumbent, and failures; None: a bar on a terminal, elsewhere a line
             for each evaluation.
         accept_changed: What to do if code or a version has changed: False refuses to resume; True begins or resumes a
@@ -118,10 +118,10 @@ def tune(
     Raises:
         ValueError: An argument is invalid, the agent does not support the problem, the folder holds another search or
             one with other code, or is in use; or the function has a mistake, see `tolerate`, or
-            `identical_failures` stop the search before any success.
+            `identical_failures` stop the search before any feasible evaluation.
         FileNotFoundError: A folder in `sources` holds no search.
         ModuleNotFoundError: The package of `log` is not installed.
-        RuntimeError: A program that tunes with processes lacks `if __name__ == "__main__":`.
+        RuntimeError: A worker imports a program that lacks `if __name__ == "__main__":`.
     """
     check_main()
     workers = whole("workers", workers, 1)
@@ -170,7 +170,7 @@ def join(folder: Path, workers: int = 1, executor: Any = "auto", seconds: float 
 
 
 def _run(search: Search, pool: Calls, workers: int, progress: "_Progress") -> None:
-    """Evaluate until the search is done; raise a ValueError if repeated failures stop it before any success."""
+    """Evaluate until the search is done; ValueError if repeated failures stop it without a feasible evaluation."""
     most, out = min(workers, pool.workers), 0
     search.first = most
     with progress:
@@ -224,7 +224,7 @@ class _Progress:
         self._advance()
 
     def close(self) -> None:
-        """Print mistakes in the program and why the search ended early, if it did; nothing if `progress` is False."""
+        """Print mistakes, and whether failures or an exhausted space ended the search, unless `progress` is False."""
         record = self._record
         if not self._failures:
             return
@@ -249,7 +249,7 @@ class _Progress:
         return ", ".join(f"{name} {evaluation.metrics[name]:.5g}" for name in self._record.header["objectives"])
 
     def _line(self, evaluation: Evaluation) -> str:
-        """Return the progress line of an evaluation, with the incumbent's score if another evaluation is better."""
+        """Return the progress line of an evaluation, with the incumbent's score if that is another evaluation."""
         best = self._record.best
         came = cause(evaluation.error) if evaluation.rewards is None else self._metrics(evaluation)
         said = [f"{self._record.spent:g}/{self._record.header['budget']:g} {evaluation.status}: {came}"]

@@ -87,6 +87,8 @@ class Tuned:
     def recommended(self) -> Recommendation:
         """The configuration with the best predicted mean; with noisy scores, it is more reliable than `best`.
 
+        If no configuration is complete and always feasible, that of `best`, with its score.
+
         With several objectives, the evaluation of the Pareto front that is nearest to the best value of each objective,
         on the scale of the front; its mean is NaN.
 
@@ -103,7 +105,7 @@ class Tuned:
 
     @property
     def pareto(self) -> list[Evaluation]:
-        """Feasible evaluations that no other dominates: with one objective the best, with several the Pareto front."""
+        """Feasible evaluations that none dominates: the Pareto front, or with one objective, those of best score."""
         good = [e for e in self.successes if e.feasible]
         front = pareto_front(np.array([e.rewards for e in good])) if good else ()
         return [e for e, stays in zip(good, front, strict=True) if stays]
@@ -123,7 +125,7 @@ class Tuned:
     def configurations(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], list[Dimension]]:
         """Return (n, d) configurations, (n,) rewards and the axes of the successes, for `forest_importance.importance`.
 
-        Hyperparameters that never vary are left out; trainings stopped early have their forecasts as rewards.
+        Hyperparameters that never vary are left out; trainings stopped early have their forecasts, if any, as rewards.
         """
         points, raw = self.stored
         x, axes = varying(points.space, raw)
@@ -135,7 +137,7 @@ class Tuned:
         """Return a pandas DataFrame with a row for each finished evaluation, in the order in which they ended.
 
         Columns: `number`, `status`, with constraints `feasible`, the hyperparameters, the metrics, `cost`, `seconds`,
-        `spent`, `incumbent` (the best first objective so far, in native units), `error`, `started`, `worker`. A
+        `spent`, `incumbent` (the best feasible first objective so far), `error`, `started`, `worker`. A
         hyperparameter with one of these names becomes `config.NAME`; a metric with one of them, or with the name of a
         hyperparameter, `metrics.NAME`.
         """
@@ -161,7 +163,7 @@ class Tuned:
     def plot(self, axes: Any = None) -> Any:
         """Plot the first objective of evaluations and incumbent over the budget used; return matplotlib's axes.
 
-        They are drawn on `axes`, by default on new ones.
+        The plot is drawn on `axes`, by default on new ones.
 
         Raises:
             ModuleNotFoundError: matplotlib is not installed.

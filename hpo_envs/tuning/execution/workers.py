@@ -44,7 +44,7 @@ class Job:
         epoch: Epoch to train to, for functions that train by epochs.
         training: Key of the training to continue: the search and the candidate.
         folder: Folder of the training's checkpoints; None if the function writes none.
-        trial: The trial that receives reports, if the training may be stopped early; else None.
+        trial: The trial that receives the reports; None without reports.
     """
 
     number: int
@@ -68,11 +68,11 @@ class JobResult:
 
     Attributes:
         number: Number of the evaluation.
-        outcomes: (epoch, outcome) of each score; the epoch is 0 for functions that do not train by epochs.
-        started: Start of the evaluation, in seconds since 1970.
-        worker: Host and process id of the worker, `HOST:PID`.
+        outcomes: (epoch, outcome) of each score or failure; the epoch is 0 for functions that do not train by epochs.
+        started: Start of the evaluation, in seconds since 1970; 0 if the worker died.
+        worker: Host and process id of the worker, `HOST:PID`; empty if it died.
         curve: (step, score) of each report.
-        stopped: Whether the training was stopped early.
+        stopped: Whether the trial told the training to stop.
         forecast: Final score predicted at the trial's last check; None without one.
     """
 
@@ -209,7 +209,7 @@ def executor_of(kind: Any, workers: int, function: Function) -> Calls:
 
 
 def not_importable(function: Function) -> str | None:
-    """Return why other processes cannot import a function; None if they can."""
+    """Return why other processes cannot import a function; None if no reason is known."""
     if getattr(function, "__module__", "") == "__main__" and not hasattr(sys.modules["__main__"], "__file__"):
         return f"{name_of(function)} was defined in an interactive session"
     try:

@@ -91,7 +91,7 @@ def _answer(tuned: Any) -> str:
 
 
 def _importance(tuned: Any) -> str:
-    """Return HTML of the importances: shares of the variance, with intervals; a note if scores are too few or equal."""
+    """Return HTML of the importances: shares of the variance, with intervals; a note if scores are too few or alike."""
     title, (configs, scores, axes) = "What mattered", tuned.configurations()
     if len(scores) < FEWEST or not axes or np.ptp(scores) == 0.0:
         return _section("importance", title, f"<p>It takes {FEWEST} successes with different scores to say.</p>")

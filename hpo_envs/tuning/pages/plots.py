@@ -1,4 +1,4 @@
-"""Plots of a search: scores over time, Pareto front, learning curves, parallel coordinates, slices, timeline."""
+"""Plots of a search: scores by evaluation, Pareto front, learning curves, parallel coordinates, slices, timeline."""
 
 import time
 from collections.abc import Sequence
@@ -156,7 +156,7 @@ def _kind(e: Evaluation) -> str:
 
 
 def _trainings(tuned: Any, drawn: Drawn) -> str:
-    """Plot the learning curves of evaluations with reports, as HTML; empty if there are none."""
+    """Plot the learning curves of successes with reports, as HTML; empty if there are none."""
     curves = [e for e in sorted(tuned.successes, key=lambda e: e.reward) if e.curve]
     if not curves:
         return ""

@@ -30,13 +30,13 @@ if __name__ == "__main__":
 
 
 def train(config: Mapping[str, Any]) -> dict[str, float]:
-    """A score with its maximum at x = 0.3 of the good kind, and a cost of 2."""
+    """Return a score, with its maximum at x = 0.3, kind good and depth 3, and a cost of 2."""
     bonus = 0.1 * config["depth"] if config["kind"] == "good" else 0.0
     return {"score": 1.0 - (config["x"] - 0.3) ** 2 + bonus, "cost": 2.0}
 
 
 def troubled(config: Mapping[str, Any]) -> float:
-    """Raises, exits, hangs, diverges or kills its process, depending on x."""
+    """Raise an error, exit, diverge or kill the process, depending on x."""
     x = config["x"]
     if x < 0.2:
         raise RuntimeError(f"no x below 0.2, got {x:.2f}")
@@ -50,7 +50,7 @@ def troubled(config: Mapping[str, Any]) -> float:
 
 
 def deadly(config: Mapping[str, Any]) -> float:
-    """Kills its process if x is below 0.25."""
+    """Kill the process if x is below 0.25."""
     if config["x"] < 0.25:
         os.kill(os.getpid(), signal.SIGKILL)
     return float(config["x"])
@@ -66,14 +66,14 @@ def stops(config: Mapping[str, Any]) -> float:
 
 
 def endless(config: Mapping[str, Any]) -> float:
-    """Never returns if x is below 0.5."""
+    """Return x; never return if it is below 0.5."""
     while config["x"] < 0.5:
         time.sleep(0.01)
     return float(config["x"])
 
 
 def epochs(config: Mapping[str, Any]) -> Iterator[dict[str, float]]:
-    """Improves in each of nine epochs, each with a cost of 1."""
+    """Yield a score that improves in each of nine epochs, with a cost of 1."""
     for epoch in range(1, 10):
         yield {"score": config["x"] - 1.0 / epoch, "cost": 1.0}
 
@@ -87,7 +87,7 @@ def resumed(config: Mapping[str, Any], resume_from: Path, epochs: int) -> dict[s
 
 
 def reporting(config: Mapping[str, Any], trial: Any) -> float:
-    """`epochs` with a trial: a curve that ends at x."""
+    """Report the scores of `epochs` to a trial; return the last one."""
     for epoch in range(1, 10):
         trial.report(config["x"] - 1.0 / epoch, epoch)
         if trial.should_stop:
@@ -96,7 +96,7 @@ def reporting(config: Mapping[str, Any], trial: Any) -> float:
 
 
 def mixed(config: Mapping[str, Any]) -> float:
-    """Fails for the same cause if x is above 0.02, as on a full GPU."""
+    """Fail for the same cause if x is above 0.02, as on a full GPU."""
     if config["x"] > 0.02:
         raise RuntimeError("out of memory")
     return float(config["x"])
