@@ -1,4 +1,4 @@
-"""Summary section of a report: a card for each track, with a picture of its ranking and intervals."""
+"""Summary section of a report: cards of tracks, with pictures of their rankings and intervals."""
 
 from collections.abc import Mapping, Sequence
 from html import escape

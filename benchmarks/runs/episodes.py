@@ -110,7 +110,7 @@ class Episodes:
         return np.array([self.rows[i][action[0]], action[1]])
 
     def evaluated(self, i: npt.NDArray[np.int64], actions: npt.NDArray[Any]) -> dict[str, npt.NDArray[Any]]:
-        """Return arrays of data on evaluations, by the names of `Run.evaluated`; empty without a table.
+        """Return arrays of data on evaluations, by the names of `Run.evaluated`; empty if no table has them.
 
         `i` is the (k,) episode of each action; `actions` are all (k, ...) actions of these in order, with the table's
         rows.
@@ -122,7 +122,7 @@ class Episodes:
         return found
 
     def truth(self, i: npt.NDArray[np.int64], actions: npt.NDArray[Any]) -> npt.NDArray[np.float64] | None:
-        """Return the (k,) or (k, objectives) true mean rewards of (k, ...) actions; None without a table.
+        """Return the (k,) or (k, objectives) true mean rewards of (k, ...) actions; None if no table has them.
 
         `i` is the (k,) episode of each action; rows are the table's. Of a batch of arms the first counts.
         """

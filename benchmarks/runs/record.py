@@ -41,7 +41,7 @@ class Run:
             of the problem on which the agent's weights were trained, if any; with source tasks, `transfer`: their
             `distribution`, `sources` (id, table, kind, sha256, languages), and `excluded`, the problem's languages.
         evaluated: Further data on each evaluation, (k, ...) arrays by name: `row`, `level` and `repeat` of the table
-            (int32), if there is one; `status` (int8, index in `STATUSES`); and for arms and tables with repeats
+            (int32), if results are its; `status` (int8, index in `STATUSES`); and for arms and tables with repeats
             `truth`, shaped as the rewards: the true mean of the row at that level. If an evaluation takes several
             actions, `move` has all of them (int8), then -1. If the budget is not in the environment's cost unit,
             `price` (float64) is the cost of each evaluation in that unit.
@@ -174,7 +174,7 @@ def records(
 
 
 def _truths(episodes: Episodes, actions: Sequence[Any]) -> Sequence[Any]:
-    """Return the true mean reward of each episode's action; a list of None without a table."""
+    """Return the true mean reward of each episode's action; a list of None if no table has it."""
     same = len({np.shape(a) for a in actions}) == 1  # candidates of several moves differ, and are in no table
     found = episodes.truth(np.arange(len(actions)), np.array(actions)) if same else None
     return [None] * len(actions) if found is None else list(found)
