@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 BYTES = 2_000_000_000
-"""Size in bytes of the largest file that is read whole."""
+"""Size in bytes of the largest file that is read whole by default."""
 
 
 def nearest(name: str, names: Collection[str]) -> str:
@@ -45,10 +45,10 @@ def shown(value: Any, form: Callable[[Any], str] = repr) -> str:
 
 
 def scalar(value: Any) -> Any:
-    """Convert a number of another library to a Python number; return anything else unchanged.
+    """Convert a number of another library to a Python number; return values of Python unchanged.
 
-    Decimals and fractions become floats; a NumPy number, or an array or tensor of one element, is converted by `item`.
-    Masked values, and fractions beyond the range of floats, are returned unchanged.
+    Decimals and fractions become floats; a NumPy scalar, or an array or tensor of one element, is converted by `item`.
+    Masked values, fractions beyond the range of floats, and other objects are returned unchanged.
     """
     if isinstance(value, (Decimal, Fraction)):
         with contextlib.suppress(OverflowError, ValueError):  # of sNaN
@@ -90,7 +90,7 @@ def one_of(name: str, value: Any, known: Collection[str], more: str = "", listed
         listed: Text that replaces the list of allowed values in the message.
 
     Raises:
-        ValueError: The value is not allowed; the message suggests the nearest allowed one.
+        ValueError: The value is not allowed; the message suggests a similar allowed one, if there is one.
     """
     if isinstance(value, str) and value in known:
         return value
@@ -122,7 +122,7 @@ def advice(error: BaseException) -> str:
 
 
 def folder_of(variable: str) -> Path | None:
-    """Return the folder that an environment variable names, None if it is unset or empty; ValueError for no home."""
+    """Return the folder that an environment variable names, None if unset or empty; ValueError for an unknown home."""
     given = os.environ.get(variable)
     try:
         return Path(given).expanduser() if given else None
@@ -146,7 +146,7 @@ def regular(path: Path, most: float = BYTES) -> Path:
 
 
 def utf8(source: str, content: bytes, encoding: str = "utf-8-sig") -> str:
-    """Return the text of a file's content, without a byte-order mark; ValueError if it is not UTF-8."""
+    """Return the text of a file's content, without a byte-order mark; ValueError if it is not valid in the encoding."""
     try:
         return content.decode(encoding)
     except UnicodeDecodeError as error:

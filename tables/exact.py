@@ -2,9 +2,10 @@
 
 IEEE 754 specifies the results of +, -, *, / and the square root. It specifies neither those of exp, log and similar
 functions, for which NumPy and the C library choose a kernel by the processor's features, nor the order in which BLAS
-adds. All computations of environments therefore use the functions below. They consist of the specified operations only,
-element by element in one order, and differ from NumPy's results by at most a few units in the last place. `np.sum` and
-similar functions need no substitute: NumPy adds in an order that depends on the shape alone.
+adds. Computations of environments therefore use the functions below. These consist of the specified operations,
+element by element in one order, or of products that are exact (`Factor`). Results of exp, log and tanh differ from
+NumPy's by at most a few units in the last place. `np.sum` and similar functions need no substitute: NumPy adds in an
+order that depends only on the shape and the memory layout.
 """
 
 import functools
@@ -58,7 +59,7 @@ _SIN = _polynomial(*((-1.0) ** i / math.factorial(2 * i + 1) for i in range(9, 0
 _COS = _polynomial(*((-1.0) ** i / math.factorial(2 * i) for i in range(10, 0, -1)))
 
 _CHUNK = 2**16
-"""Number of terms of a product that are held in memory at once."""
+"""Approximate number of terms of a product that are held in memory at once."""
 
 # Wichura (1988), algorithm AS 241, PPND16: numerators and denominators for the centre, the tails and the far tails.
 _CENTRE = _quotient(
@@ -249,7 +250,7 @@ class Factor:
 
 
 def rounded(x: Floats, bits: int = 40) -> Floats:
-    """Round numbers to `bits` of their 53 bits, which removes differences in the last bits of a library's results."""
+    """Round numbers to `bits` of their 53 bits, which hides most differences between libraries in the last bits."""
     drop = 53 - bits
     half, mask = np.int64(1 << (drop - 1)), np.int64(-1 << drop)
     return np.asarray(((np.asarray(x, dtype=np.float64).view(np.int64) + half) & mask).view(np.float64))

@@ -1,4 +1,4 @@
-"""Entry points of other packages: agents, families and tables; imported on use, with a warning for broken ones.
+"""Entry points of other packages: agents, families and tables; imported on use, with a warning or error if broken.
 
 [project.entry-points."hpo_envs.agents"]       name of an agent = "module:Class"
 [project.entry-points."hpo_envs.families"]     id = "module:FAMILY", a line for each id of the family
@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple
 PluginGroup = Literal["agents", "families", "tables"]
 
 NAMES = {"agents": r".+", "families": r"[\w.:-]+-v\d+", "tables": r"[A-Za-z0-9][\w.-]*"}
-"""Pattern of the names in each group: ids of Gymnasium, and what stands for a table in them."""
+"""Pattern of the valid names in each group; names of tables must fit into ids of Gymnasium."""
 
 
 class Plugin(NamedTuple):
@@ -60,7 +60,7 @@ def of_id(env_id: str) -> Plugin | None:
 
 @functools.cache
 def _points() -> Any:
-    """Entry points of all packages, whatever their groups, without those that cannot be read."""
+    """Entry points of all packages, whatever their groups; unreadable ones are left out with a warning."""
     try:
         return entry_points()
     except ValueError:  # bytes that are not UTF-8, of any package

@@ -29,7 +29,7 @@ def escaped(text: str) -> str:
 
 
 class Screen:
-    """A text stream that escapes control characters in all text, calls `before` ahead of it, and forwards all else."""
+    """A text stream: `write` calls `before` and escapes control characters; all else but `close` is forwarded."""
 
     def __init__(self, stream: Any, before: Callable[[], None] = lambda: None) -> None:
         self._stream, self._before = stream, before
@@ -65,7 +65,7 @@ def open_closed() -> None:
 
 
 def relay(pipe: connection.Connection) -> threading.Thread:
-    """Start a thread that copies a pipe to standard error, `escaped`, until all writers have closed it."""
+    """Start and return a thread that copies a pipe to standard error, `escaped`, until all writers have closed it."""
 
     def show() -> None:
         decoder = codecs.getincrementaldecoder("utf-8")("backslashreplace")
@@ -95,7 +95,7 @@ def _traceback(*error: Any) -> None:
 
 @contextlib.contextmanager
 def notes(note: Callable[[Warning], str | None]) -> Iterator[None]:
-    """Delay warnings until something is printed, and drop them if an error comes first.
+    """Delay warnings until something is printed or the block ends; drop them if an error comes first.
 
     `note` makes a line of a warning, or returns None if Python should show it at once.
     """

@@ -31,7 +31,7 @@ class TableNotInstalled(FileNotFoundError):
 
 
 def names(dataset: str | None = None) -> list[str]:
-    """Names of all tables, or of those of one data set; ValueError if the data set is unknown."""
+    """Names of all tables except users', or of those of one data set; ValueError if the data set is unknown."""
     found: list[str] = []
     for d in catalogue.known().values() if dataset is None else [catalogue.dataset(dataset)]:
         found.extend(_builder(d.name).NAMES)
@@ -46,7 +46,7 @@ def exists(name: str) -> bool:
 
 
 def files(name: str) -> tuple[str, ...]:
-    """Return the upstream files of a table that does not ship, () for others; ValueError if the name is unknown."""
+    """Return the upstream files of a table that does not ship, () for others and users'; ValueError for other names."""
     if _is_users(name) or name in catalogue.pins():
         return ()
     builder = _builder_of(name)
@@ -54,7 +54,7 @@ def files(name: str) -> tuple[str, ...]:
 
 
 def missing(name: str) -> list[Path]:
-    """Return the files that a table needs and that do not exist, whatever others hold; ValueError for unknown names."""
+    """Return the paths of a table's upstream files that do not exist; others are not checked. Errors: see `files`."""
     root = data_folder()
     return [root / f for f in files(name) if not (root / f).is_file()]
 
@@ -67,17 +67,21 @@ def command(names: Iterable[str]) -> str:
 
 
 def synthetic(name: str) -> bool:
-    """Return whether a table is synthetic; ValueError if the name is unknown."""
+    """Return whether a table is synthetic; users' tables are not. ValueError for unknown names, except `user/NAME`."""
     return not _is_users(name) and name in getattr(_builder_of(name), "SYNTHETIC", ())
 
 
 def of_configurations(name: str) -> bool:
-    """Return whether the rows of a table are actions, not segments or cells of a grid; ValueError for unknown names."""
+    """Return whether rows of a table are actions, not segments or cells of a grid; True for `user/NAME`.
+
+    Raises:
+        ValueError: The name is unknown, and not of that form.
+    """
     return _is_users(name) or name not in getattr(_builder_of(name), "UNHASHED", ())
 
 
 def owner(name: str) -> str:
-    """Return who measured a table: `this project`, a repository, else `the user`; empty if it is synthetic."""
+    """Return who measured a table: `this project`, a repository, or `the user` if unknown; empty if it is synthetic."""
     if not exists(name) or _is_users(name):
         return "the user"
     if upstream := files(name):
@@ -88,10 +92,10 @@ def owner(name: str) -> str:
 def load(name: str) -> Table:
     """Return a table by its name: `dataset/table`, see `names`, or `user/NAME`, see `hpo_envs.tables.user`.
 
-    Repeated calls return the same object while the data folder is the same.
+    Tables are cached: repeated calls usually return the same object.
 
     Raises:
-        ValueError: Unknown name.
+        ValueError: The name is unknown, or a user's table is invalid.
         TableNotInstalled: The table does not ship, and its files have not been fetched.
         CorruptFile: A pack or an installed file has the wrong bytes.
     """
@@ -109,7 +113,7 @@ def read(file: str, root: Path | None = None) -> bytes:
 
     Raises:
         TableNotInstalled: The file does not exist.
-        CorruptFile: The size or checksum of the file is wrong.
+        CorruptFile: The size or checksum of the file is wrong, or it is a pipe or device.
     """
     record = catalogue.files()[file]
     root = root or data_folder()
@@ -127,7 +131,7 @@ def read(file: str, root: Path | None = None) -> bytes:
 
 
 def shipped(name: str) -> Table:
-    """Return a table that ships, without comparing it with the catalogue; for pack scripts."""
+    """Return a table that ships, without comparing its hash with the catalogue's; for pack scripts."""
     builder = _builder(_dataset_of(name))
     return _ordered(builder, builder.shipped(name))
 
@@ -187,7 +191,7 @@ def load_tables(names: tuple[str, ...], table: Any) -> tuple[Table, ...]:
 
 
 def load_table(name: str, table: Any) -> Table:
-    """Return the named table, or the given one, which may be in a tuple or list.
+    """Return the named table if `table` is None; else the given one, which may be alone in a tuple or list.
 
     Raises:
         ValueError: `table` is not one table, or the name is unknown.

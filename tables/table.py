@@ -20,8 +20,8 @@ from hpo_envs.tables.checks import nearest, one_of, scalar, shown
 STATUSES = ("ok", "failed", "diverged", "truncated")
 """Names of the codes in `Table.status`.
 
-`ok`: trained as planned; `failed`: never produced a model worth measuring; `diverged`: the loss became NaN;
-`truncated`: stopped early for another reason.
+`ok`: trained as planned; `failed`: never produced a model worth measuring; `diverged`: the loss became NaN or
+infinite; `truncated`: stopped early for another reason.
 """
 
 BLOCK = 1 << 17
@@ -34,7 +34,11 @@ LOST = (FAILED, DIVERGED)
 
 
 def numbers(values: Any) -> npt.NDArray[np.float64]:
-    """Convert numbers to a float64 array, and all else (masked, complex, Booleans, times, texts, ragged) to one NaN."""
+    """Convert numbers to a float64 array, and all else to one NaN.
+
+    None becomes NaN, and a Boolean among floats or small ints 0 or 1. Other Booleans, masked and complex arrays, times,
+    texts and ragged lists are not numbers, nor is a list with any of these.
+    """
     try:
         array = np.asarray(values)
         others = array.dtype.kind == "O" and any(isinstance(v, (str, bytes, bool, np.bool_)) for v in array.flat)
@@ -58,10 +62,10 @@ class Metric:
 
     Attributes:
         name: Identifier, as in `info["metrics"]`.
-        unit: Native unit ("BLEU", "s", "MiB", ...).
+        unit: Native unit ("BLEU", "s", "MiB", ...); may be empty.
         goal: Whether higher ("max") or lower ("min") is better.
-        low: Finite lower bound from the metric's definition, never from the measured values.
-        high: Finite upper bound; for metrics without one, the documented cap of observations.
+        low: Finite lower bound from the metric's definition; in users' tables it may be guessed from the values.
+        high: Finite upper bound, likewise; for metrics without one, the documented cap of observations.
         description: One sentence.
     """
 
@@ -74,12 +78,12 @@ class Metric:
 
     @property
     def sign(self) -> float:
-        """+1.0 if higher is better, else -1.0: reward = sign * value."""
+        """+1.0 if higher is better, else -1.0: the higher `sign * value`, the better."""
         return 1.0 if self.goal == "max" else -1.0
 
     @property
     def worst(self) -> float:
-        """The value of a run without a usable model, in native units."""
+        """The bound that stands for the value of a run without a usable model, in native units."""
         return self.low if self.goal == "max" else self.high
 
 
@@ -124,7 +128,7 @@ class Hyperparameter:
         return low, high
 
     def scale(self, raw: npt.ArrayLike) -> Floats:
-        """Map raw values, any shape, to [0, 1]; values outside [low, high] (inactive ones) map to 0."""
+        """Map raw values, any shape, to [0, 1]; NaN and values outside [low, high] map to 0."""
         x = np.asarray(raw, dtype=np.float64)
         inside = (x >= self.low) & (x <= self.high)
         x = np.where(inside, x, self.low)
@@ -143,7 +147,7 @@ class Hyperparameter:
         return int(raw) if self.kind == "int" else float(1.0 - raw if self.complement else raw)
 
     def stored(self, value: Any) -> float:
-        """Return the stored number of a natural value; ValueError if it is out of range or not one of the values."""
+        """Return the stored number of a natural value; ValueError if it has another type or is not an allowed value."""
         value = value if type(value) in map(type, self.values) else scalar(value)
         if self.values:
             same = [
@@ -180,8 +184,8 @@ class Provenance:
 
     Attributes:
         kind: `measured` (recorded results) or `surrogate` (predictions of a model, or a formula).
-        upstream: Repository, as owner/name, `this project` or a user's file.
-        commit: Commit of the repository, 40 hex digits; of a user's file, the start of its sha256, or empty.
+        upstream: Repository, as owner/name, `this project`, `none`, or the name of a user's file, frame or study.
+        commit: Commit of the repository, 40 hex digits; of a user's data, the start of their sha256.
         licence: Licence of the content.
         citation: Reference to cite.
         sha256: Hash of the table's canonical content; filled in by `Table`.
@@ -209,7 +213,7 @@ class Table:
         feature_names: Names of the columns of `features`.
         features: (rows, d) float64 in [0, 1]: features of each row that agents observe before its evaluation.
         metrics: The measured quantities.
-        values: (rows, repeats, levels, metrics) float64 in native units; NaN = not measured, trailing only.
+        values: (rows, repeats, levels, metrics) float64 in native units; NaN = not measured, trailing along levels.
         cost: (rows, repeats, levels) float64, cumulative, including that level; NaN = not reached.
         cost_unit: Unit of `cost`.
         levels: (levels,) float64, strictly increasing fidelities, in `level_unit`.
@@ -220,7 +224,7 @@ class Table:
         provenance: Source, licence, citation and hash of the table.
 
     Raises:
-        ValueError: The fields contradict each other, or `provenance.sha256` is not the hash of the content.
+        ValueError: A field is invalid, fields contradict each other, or `provenance.sha256` is not the content's hash.
     """
 
     name: str
@@ -286,9 +290,9 @@ class Table:
         return {"rows": len(self), **space, **several, "metrics": names, "cost in": self.cost_unit}
 
     def to_frame(self) -> Any:
-        """A pandas DataFrame with a row per measurement (configuration, repeat, level).
+        """A pandas DataFrame with a row for each configuration, repeat and level that has a value or a cost.
 
-        A failed or diverged run without measurements also has a row.
+        A failed or diverged run without any also has a row.
 
         Columns: `key`; the hyperparameters with their natural values, missing if inactive; `repeat` and `level`, if
         there are several; the metrics in native units; `cost`, cumulative; `status`. A metric with the name of a
@@ -322,7 +326,8 @@ class Table:
         """Index of the first row of a configuration, given with natural values as in `config(row)`.
 
         Args:
-            config: Hyperparameter -> value; inactive ones are ignored. For a table without hyperparameters, `key`.
+            config: Hyperparameter -> value; values of inactive ones are ignored. For a table without hyperparameters:
+                `{"key": ...}`.
 
         Raises:
             ValueError: An unknown or missing hyperparameter, a value or a combination that was not measured; the
@@ -366,7 +371,7 @@ class Table:
         return np.take_along_axis(v, last[..., None], axis=2)[..., 0]
 
     def subset(self, rows: npt.ArrayLike, name: str | None = None) -> Table:
-        """The table with only these rows, in this order; `name` renames it."""
+        """The table with only the rows at these indices, in this order; `name` renames it."""
         index = np.asarray(rows, dtype=np.intp)
         names = ("values", "cost", "configs", "features", "status", "source_index")
         arrays = {a: getattr(self, a)[index] for a in names}
@@ -482,7 +487,7 @@ def _unique(keys: tuple[str, ...]) -> bool:
 
 
 def _digest(t: Table) -> str:
-    """Return the SHA-256 of the fields except `source_index`, and of `provenance` only the kind, under any NumPy."""
+    """Return the SHA-256 of the fields except `source_index`; of `provenance` it covers the kind alone."""
     head: Mapping[str, Any] = {
         "name": t.name, "kind": t.provenance.kind, "keys": [],
         "space": [{k: v for k, v in vars(h).items() if v or k != "complement"} for h in t.space],

@@ -23,7 +23,7 @@ _Bytes = bytes  # a file has a field of that name
 
 
 class Dataset(NamedTuple):
-    """One data set: an upstream release, or trainings of this project.
+    """One data set: an upstream release, trainings of this project, or the users' own tables.
 
     Attributes:
         name: First part of the names of its tables, `name/...`.
@@ -42,7 +42,7 @@ class File(NamedTuple):
     """One upstream file.
 
     Attributes:
-        dataset: Name of its data set.
+        dataset: Name under which it is fetched: its data set, or a part of one, see `datasets`.
         file: Path below the data folder.
         repository: GitHub repository, owner/name.
         commit: Commit, 40 hex digits.
@@ -154,12 +154,12 @@ def _rows(file: Path) -> list[dict[str, str]]:
 
 @functools.cache
 def pins() -> dict[str, str]:
-    """The sha256 of each pack, by its path below `tables/datasets`, and of each table that ships in one, by name."""
+    """The sha256 of packs made from upstream's files, by path below `tables/datasets`, and of their tables, by name."""
     return {row["name"]: row["sha256"] for row in _rows(PINS)}
 
 
 def files_of(name: str) -> list[File]:
-    """The upstream files of a data set; ValueError if there is no such data set."""
+    """The upstream files of a data set without those of its parts, see `datasets`; ValueError for unknown data sets."""
     dataset(name)
     return [f for f in files().values() if f.dataset == name]
 

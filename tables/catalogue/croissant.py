@@ -32,7 +32,7 @@ LICENCES = ("MIT", "BSD-2-Clause", "Apache-2.0", "CC-BY-4.0")
 
 
 def packs() -> list[Path]:
-    """Paths of the packs with measurements, without those of fitted models and training texts."""
+    """Paths of the `.npz` files with measurements, without those of fitted models and training texts."""
     pinned = catalogue.pins()
     return [p for p in sorted(DATASETS.rglob("*.npz")) if _name(p) in pinned or "measured" in _name(p)]
 

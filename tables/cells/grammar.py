@@ -58,8 +58,9 @@ def finish(nodes: Sequence[tuple[int, tuple[int, ...]]], action: Sequence[int]) 
     no new hidden state are removed.
 
     Raises:
-        InvalidRecipe: No slot names a node, one names a node that does not exist, two name one linear, more previous
-            than new hidden states are used, or the cell is outside the search space, e.g. as it does not use `x`.
+        InvalidRecipe: No slot names a node, one names a node that does not exist, two name the same linear node, a
+            previous hidden state without a new one is used, or the cell is outside the search space, e.g. because it
+            does not use `x`.
     """
     outputs = [int(k) for k in action[1:] if k >= SOURCES]
     hidden = len(outputs)
@@ -78,7 +79,7 @@ def cell_of(actions: npt.ArrayLike) -> Cell:
     """The cell that (steps, 4) int actions build, of which only the last has kind END.
 
     Raises:
-        InvalidRecipe: An action is illegal.
+        InvalidRecipe: An action is illegal, or the cell is outside the search space.
         ValueError: The array has another shape or type.
     """
     array = np.asarray(actions)
@@ -112,7 +113,7 @@ def mutate(cell: Cell | None, rng: np.random.Generator) -> Cell:
     """Return a random valid cell one edit from `cell` with another computation; if `cell` is None, a generated one.
 
     An edit replaces an operation, an input or a new hidden state, or inserts or deletes a node; nodes that become
-    unused are removed.
+    unused are removed, and no node of the result has more than three inputs.
     """
     if cell is None:
         return generate(rng)

@@ -38,7 +38,7 @@ def graph(cell: Cell | Sketch) -> Any:
     """A cell as a `networkx.DiGraph`; nodes have recipe names, `op` (`input`, `hidden` or an operation) and `new`.
 
     `new` is the number of the first hidden state that a node becomes, or None. Edges go from input to node and have a
-    `role`: `z`, `x` and `y` for the arguments of a blend, else the empty string.
+    `role`: `z`, `x` and `y` for the arguments of a blend, else the empty string. A vector read twice has one edge.
     """
     import networkx as nx  # half a second, so only where a graph is wanted
 

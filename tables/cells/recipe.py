@@ -33,7 +33,7 @@ MAX_LINEAR = 3
 """Largest number of input vectors of a linear node (section 3)."""
 
 MAX_TEXT = 65_536
-"""Largest number of characters of a recipe to parse; 24 nodes need fewer than 3,000."""
+"""Largest number of characters of a recipe to parse; 24 nodes of up to three inputs need fewer than 3,000."""
 
 _LETTERS = "lbpstgr"
 """One letter per operation in keys: linear, blend, product, sum, tanh, sigmoid (gate), leaky relu."""

@@ -23,7 +23,7 @@ def write(path: Path | str, content: bytes | str) -> None:
     """Write a file atomically: a temporary file is written, flushed to the disk and renamed.
 
     Anything other than a file (a terminal, a pipe, `/dev/null`) is written to directly. Links are followed. The folder
-    must exist; text is encoded as UTF-8.
+    must exist, and temporary files of killed processes are removed from it; text is encoded as UTF-8.
 
     Raises:
         OSError: Writing to the disk fails; the old content is unchanged.
@@ -78,7 +78,8 @@ def write_csv(path: Path | str, records: Sequence[Mapping[str, Any]], columns: S
 def csv_of(records: Sequence[Mapping[str, Any]], columns: Sequence[str] | None = None) -> str:
     """Return records as CSV text, with the first record's columns by default; missing values are empty.
 
-    Formulas of spreadsheets are prefixed with an apostrophe, and carriage returns are escaped.
+    Formulas of spreadsheets are prefixed with an apostrophe, and carriage returns are escaped. Without `columns`, there
+    must be a record; for errors see `write_csv`.
     """
     text = io.StringIO()
     writer = csv.DictWriter(text, list(columns or records[0]), lineterminator="\n")

@@ -14,7 +14,7 @@ class FetchError(OSError):
 
 
 class CorruptFile(ValueError):
-    """A file on disk does not have the size and checksum in the catalogue, or a pack is missing."""
+    """A file or table does not have the size or checksum in the catalogue, or a pack is missing."""
 
 
 def data_folder() -> Path:

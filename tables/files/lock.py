@@ -29,10 +29,10 @@ BEAT, STALE = 2.0, 15.0
 
 @contextlib.contextmanager
 def locked(folder: Path, wait: bool = True) -> Iterator[None]:
-    """Hold the lock on a folder, after waiting for other processes to release it.
+    """Hold the lock on a folder, after waiting for other holders to release it.
 
     Raises:
-        BlockingIOError: Another process holds the lock, and `wait` is False.
+        BlockingIOError: The lock is held already, and `wait` is False.
         OSError: The folder cannot be opened, or its lock file cannot be written.
     """
     with contextlib.ExitStack() as stack:

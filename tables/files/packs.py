@@ -1,4 +1,4 @@
-"""Packs: exact arrays of the tables that ship, compressed (LZMA, byte planes); and any table as a file.
+"""Packs: exact arrays of upstream's results that ship, compressed (LZMA, byte planes); and any table as a file.
 
 A pack is an `.npz` file whose members are compressed with LZMA, so that `numpy.load` reads it. Members of a table have
 names `GROUP/NAME`. An array with several bytes per number may be stored as byte planes, `GROUP/NAME:f8`: first all
@@ -70,12 +70,12 @@ def read(pack: str, group: str = "") -> dict[str, Array]:
 
 
 def scaled(values: npt.ArrayLike, digits: npt.ArrayLike = 0) -> Array:
-    """Return integers k, in the smallest type, such that `k / 10**digits` equals the finite values exactly.
+    """Return integers k, in the smallest type, such that `k / 10**digits` equals finite values exactly.
 
     Values and digits are broadcast.
 
     Raises:
-        ValueError: A value has more decimals, or its integer is 2**53 or larger.
+        ValueError: A value is not finite or has more decimals, or its integer reaches +-2**53.
     """
     array, most = np.asarray(values, np.float64), np.asarray(digits)
     whole = np.rint(array * 10.0**most)

@@ -75,5 +75,5 @@ LaTeX source of github.com/poethan/cushLEPOR.
 
 
 def preset(name: str) -> Parameters:
-    """Return a published setting by name; ValueError, which suggests the nearest name, if it is unknown."""
+    """Return a published setting by name; ValueError, which may suggest a similar name, if it is unknown."""
     return PRESETS[one_of("preset", name, PRESETS)]

@@ -134,7 +134,7 @@ def segment_scores(statistics: Statistics, setting: Parameters | str = "default"
     """(segments,) float64 scores in [0, 1] of a corpus under one setting.
 
     Raises:
-        ValueError: Unknown preset, or its `n` exceeds that of the statistics.
+        ValueError: Unknown preset, or the setting's `n` exceeds that of the statistics.
     """
     return Basis(statistics).scores(_parameters(setting).vector())
 

@@ -104,7 +104,10 @@ def exists(name: str) -> bool:
 
 
 def remember(table: Table) -> Table:
-    """Register a table under its name until it is saved or the process ends, and return it; it shadows a saved one."""
+    """Register a table under its name until the process ends or a table is saved under it; it shadows a saved one.
+
+    Return the table.
+    """
     _remembered[table.name] = table
     return table
 
@@ -112,8 +115,8 @@ def remember(table: Table) -> Table:
 def save(table: Table, path: str | Path | None = None, *, replace: bool = False) -> Path:
     """Write a table atomically, and return the path; `load` reads it in any process.
 
-    A file with the same content is left unchanged. After a table is saved in `folder()`, its name there stands for the
-    file, not for a remembered table.
+    Without `replace`, a file with the same content is left unchanged. After a table is saved in `folder()`, its name
+    there stands for the file, not for a remembered table.
 
     Args:
         table: The table.

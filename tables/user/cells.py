@@ -51,7 +51,7 @@ class Column(NamedTuple):
     Attributes:
         values: (lines,) float64, NaN where missing: numbers, or indices into the choices.
         choices: The choices, such as texts or truth values; None for a column of numbers.
-        none: (lines,) mask of cells that are `none` in a column of numbers; None if there are none.
+        none: (lines,) mask of cells that are `none` in a column of numbers; None if there are none or if not recorded.
     """
 
     values: Floats
@@ -86,7 +86,7 @@ def text(values: Iterable[Any], index: Any = None) -> Cells:
 
 
 def of_series(values: pd.Series) -> Cells:
-    """Convert a pandas Series to cells: float64 for numbers; text for others, and if an integer is 2**53 or larger."""
+    """Convert a pandas Series to cells: float64 for numbers; text for others, and if integers reach +-2**53."""
     kind = pd.api.types.infer_dtype(values, skipna=True)
     whole = kind in ("integer", "mixed-integer-float") and not values.dropna().abs().ge(2**53).any()
     if whole or kind == "floating":
@@ -105,7 +105,7 @@ def as_text(cells: Cells) -> Cells:
 
 
 def different(cells: Cells) -> list[str]:
-    """Return the distinct texts of non-empty cells; an empty list if the cells are numbers."""
+    """Return the distinct texts, without those that are `missing`; an empty list if the cells are numbers."""
     texts = cells.cat.remove_unused_categories().cat.categories if is_text(cells) else ()
     return [t for t in texts if not missing(t)]
 
@@ -183,8 +183,9 @@ def check_whole(name: str, cells: Cells) -> None:
 def column(name: str, cells: Cells, categorical: bool = False) -> tuple[Column, Mask]:
     """Return the values of a column's cells, and a mask of the lines with invalid ones.
 
-    A text column is numeric if at least 80 % of its non-empty cells are numbers; the others are invalid. `none` is a
-    choice among texts; among numbers it is missing, and recorded. Words for true and false alone are Booleans.
+    Unless `categorical`, a text column is numeric if at least 80 % of its cells that are neither missing nor `none` are
+    numbers, and the others are invalid; words for true and false alone are Booleans. `none` is a choice among texts;
+    among numbers it is missing, and recorded.
 
     Raises:
         ValueError: Whole numbers are too large for float64, or a categorical column has too many different texts.

@@ -71,7 +71,7 @@ class Decision(NamedTuple):
         role: `file`, `score`, `cost`, `level`, `repeat`, `status`, `name`, `hyperparameter`, `ignored` or `question`.
         columns: Names of the columns in the file; empty: the whole frame.
         text: The decision and its reason, in words.
-        option: Option that settles the decision; empty if it is certain.
+        option: Option that settles the decision; empty if it is certain, or a question.
     """
 
     role: str
@@ -223,7 +223,7 @@ def _unrolled(frame: pd.DataFrame) -> pd.DataFrame:
     """Split curves (lists of more than `SPREAD` numbers) into a line per checkpoint with its `run` and `step`.
 
     The frame is unchanged if it has no curves or already has such columns, or if the curves of a run differ in length
-    or hold other values than numbers.
+    or hold other values than numbers, or a line lacks one.
     """
     lists = [n for n in frame if isinstance(frame[n].iloc[0], list) and len(frame[n].iloc[0]) > SPREAD]
     sizes = [frame[n].map(lambda v: len(v) if isinstance(v, list) else 0) for n in lists]

@@ -40,17 +40,19 @@ def from_csv(
 
     Equivalent to `build(decide(read(path)))`. Exports of many tools are recognised by their columns or files. In other
     files a column is a hyperparameter unless it is a score, cost, level, repeat, name of the runs, time, note or
-    measurement; its kind, range, scale and condition are decided from its values. A column of mappings becomes a column
-    for each key. An empty score, `OOM` or `failed` is a failed run; `nan`, `inf` or `diverged` a diverged one; of `86.7
-    ± 0.3` the value is used. Lines with the same configuration are repeats; for lines that are equal in every cell see
-    `Statement.duplicates`. The table is known by its name until the process ends; `hpo_envs.tables.user.save` keeps it.
+    measurement, is constant, or follows from others; its kind, range, scale and condition are decided from its values.
+    A column of mappings becomes a column for each key. An empty score, `OOM` or `failed` is a failed run; `nan`, `inf`
+    or `diverged` a diverged one; of `86.7 ± 0.3` the value is used. Lines with the same configuration are repeats, or
+    checkpoints if a column is the level; for lines that are equal in every cell see `Statement.duplicates`. The table
+    is known by its name until the process ends; `hpo_envs.tables.user.save` keeps it.
 
     Args:
         path: The file or folder.
-        score: Column(s) of the metric(s), the first of which is rewarded; default: the tool's, or the only varying
-            column with the name of a score.
+        score: Column(s) of the metric(s), the first of which is rewarded; default: guessed from the tool, or from names
+            and values (validation scores are preferred); an error if it is unclear.
         goal: `max` or `min`, one for each score; default: the tool's, or guessed from the name.
-        max_bytes: Largest size of an unpacked file; default: 2 GB, for a compressed file 50 times its size or 10 MB.
+        max_bytes: Largest size of an unpacked file; default: 2 GB, for a compressed file at most 50 times its size or
+            10 MB, whichever is more.
         **options: Fields of `Statement`, and arguments of `build` besides the decisions; the default name is the
             file's.
 
@@ -69,7 +71,7 @@ def from_csv(
 def from_frame(
     frame: Any, score: str | Sequence[str] | None = None, goal: Goal | Sequence[Goal] | None = None, **options: Any
 ) -> Table:
-    """Build a table from a pandas DataFrame or an Arrow table, one run per row, see `from_csv`."""
+    """Build a table from a pandas DataFrame or an Arrow table, one run or checkpoint per row, see `from_csv`."""
     made = tools.recognised(of_frame(frame, options.pop("source", "DataFrame")))
     return _table_of(made, score=score, goal=goal, **options)
 
@@ -81,8 +83,8 @@ def from_study(
 
     Hyperparameters are defined as in the study (range, logarithm, choices); one that some trials lack is conditional on
     the choice that explains it. Complete trials are runs; a pruned one has its last report and the status `truncated`,
-    a failed one the status `failed`; running and waiting ones are left out. Costs are the trials' seconds. Metrics are
-    named as in `study.metric_names`, else `value` or `value_0`, `value_1`, ...
+    one that failed or was pruned before a report the status `failed`; running and waiting ones are left out. Costs are
+    the trials' seconds. Metrics are named as in `study.metric_names`, else `value` or `value_0`, `value_1`, ...
 
     Args:
         study: The study.
@@ -91,7 +93,8 @@ def from_study(
         **options: See `from_csv`.
 
     Raises:
-        ValueError: No trial is complete, parameters are missing without explanation, or an argument is invalid.
+        ValueError: No trial is complete, over a fifth of the trials lack a parameter without explanation, or an
+            argument is invalid.
     """
     if not hasattr(study, "get_trials"):
         raise ValueError(f"study must be an optuna.Study, got {shown(study)}")

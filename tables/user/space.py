@@ -1,4 +1,4 @@
-"""Search spaces from and to the usual notations (tuples, dicts, Optuna, ConfigSpace), and their points in [0, 1]."""
+"""Search spaces from dicts, tuples, Optuna and ConfigSpace, to dicts and ConfigSpace; their points in [0, 1]."""
 
 import dataclasses
 import itertools
@@ -38,8 +38,8 @@ def space_of(given: Any) -> tuple[Hyperparameter, ...]:
             `if = {parent: [choices], ...}`; anything else is a constant.
 
     Raises:
-        ValueError: The space has another form, names or choices are not distinct, a range is empty, or a condition does
-            not name values of a hyperparameter before it.
+        ValueError: The space is empty or has another form, names or choices are not distinct, a range is empty or does
+            not suit its scale or step, or a condition does not name values of a hyperparameter before it.
     """
     if hasattr(given, "conditions") and hasattr(given, "values"):
         given = _of_configspace(given)
@@ -209,7 +209,7 @@ def to_configspace(space: tuple[Hyperparameter, ...], seed: int | None = None) -
     """Export a search space to a `ConfigSpace.ConfigurationSpace`.
 
     Listed numbers become ordinals, choices categoricals, ranges uniform floats or integers (logarithmic where the
-    space is, except decay rates), single values constants; conditional hyperparameters get their condition.
+    space is, except decay rates), single numbers constants; conditional hyperparameters get their condition.
 
     Args:
         space: Search space of a table, such as `env.unwrapped.table.space`.
@@ -267,10 +267,10 @@ class Points:
         return {h.name: unshared(h.natural(v)) for h, v, on in zip(self.space, raw.tolist(), active, strict=True) if on}
 
     def row(self, config: Mapping[str, Any]) -> Floats:
-        """(d,) stored numbers of natural values; inactive hyperparameters are 0 and may be missing.
+        """(d,) stored numbers of natural values; inactive hyperparameters are 0, given or not, and not checked.
 
         Raises:
-            ValueError: A name is unknown, an active hyperparameter is missing, or a value is outside its range.
+            ValueError: A name is unknown, or an active hyperparameter is missing or has an invalid value.
         """
         for name in config:
             one_of("name in config", name, [h.name for h in self.space])
@@ -295,10 +295,10 @@ class Points:
         return np.unique(self.raw((grid + 0.5) / np.array(sizes)), axis=0)  # conditions make some equal
 
     def candidates(self, count: int, seed: int) -> Floats:
-        """(n, d) stored numbers: the grid if it has at most `count` points, else up to `count` quasi-random ones.
+        """(n, d) stored numbers: the grid if `size` is at most `count`, else up to `count` quasi-random points.
 
         They are distinct and in an order that depends on the seed. A smaller count gives the first of them, unless the
-        larger one covers the whole grid. Quasi-random points are scrambled Sobol points (Owen 1998).
+        larger one gives the grid. Quasi-random points are scrambled Sobol points, see `scipy.stats.qmc.Sobol`.
         """
         if self.size <= count:
             return np.random.default_rng(seed).permutation(self.grid())
@@ -338,7 +338,7 @@ def axes_of(space: tuple[Hyperparameter, ...]) -> tuple[dict[str, Any], ...]:
 
 
 def _plain(value: Any) -> Any:
-    """Return a choice as JSON data; its `repr` if it has no JSON form."""
+    """Return a choice as JSON data; its `repr` if it is not a text, number, Boolean or None."""
     value = value.item() if isinstance(value, np.generic) else value
     return value if value is None or isinstance(value, (str, int, float)) else repr(value)
 

@@ -16,7 +16,7 @@ from hpo_envs.tables.user.frame import Decision, Frame
 from hpo_envs.tables.user.space import space_of
 
 NO_COST = "evaluations"
-"""Unit of the cost if no column has it: 1 per evaluation."""
+"""Unit of the cost if no column has it and there are no checkpoints: 1 per evaluation."""
 
 
 @dataclass(frozen=True)
@@ -26,11 +26,11 @@ class Statement:
     Attributes:
         score: Column(s) of the metric(s); the first is rewarded.
         goal: `max` or `min`, one for each score.
-        cost: Column of the cost of a run, cumulative over checkpoints; `evaluations`: 1 per evaluation.
+        cost: Column of the cost of a run, cumulative over checkpoints; `evaluations`: 1 per run, or the checkpoint.
         level: Column of the checkpoint, if runs have several lines.
         repeat: Column that distinguishes runs of one configuration (a seed, a fold).
         status: Column of the outcome of a run.
-        hyperparameters: Columns to use; default: all that have no other role.
+        hyperparameters: Columns to use unless they are constant; default: those without another role.
         drop: Columns to leave out.
         categorical: Numeric columns whose values are not ordered.
         log: Column -> whether its scale is logarithmic, or `decay`: logarithmic in 1 - x.
@@ -73,7 +73,7 @@ class Decisions:
         metrics: The metrics.
         space: The hyperparameters, parents before their children.
         values: Name of a hyperparameter -> its (lines,) stored numbers, NaN where inactive.
-        scores: (lines, metrics) float64; NaN: the run failed before it had a score.
+        scores: (lines, metrics) float64; NaN: the line does not have this score.
         lines: DataFrame of the `row`, `repeat`, `level`, `cost` and `status` of each line, as far as they are decided.
         cost_unit: Unit of the costs.
         names: Columns that name the runs.

@@ -24,7 +24,9 @@ FEW = 12
 
 
 def spanned(found: Decisions) -> Decisions:
-    """Define the hyperparameters; leave out constant columns, and lines that lack a number without explanation.
+    """Define the hyperparameters; leave out empty columns and, unless the stated `space` defines them, constant ones.
+
+    If at most a fifth of the lines lack a number without explanation, these are left out; else it is a question.
 
     Raises:
         ValueError: Cells violate the rule of their column, a stated scale does not fit, or no column varies.
@@ -178,7 +180,7 @@ def described(h: Hyperparameter, unit: str = "") -> str:
 
 
 def measured(found: Decisions) -> Decisions:
-    """Define the metrics, and mark a score as uncertain if at least half of the runs have the best value."""
+    """Define the metrics; a score is uncertain if half of its values are the best, or lines without it have another."""
     frame, stated, metrics, said, tied = found.frame, found.stated, [], [], []
     others = [c for c in frame.cells if c not in stated.score and goal_of(c) and not is_time(c)]
     for name, goal, scores in zip(stated.score, stated.goal, found.scores.T, strict=True):
@@ -200,7 +202,7 @@ def measured(found: Decisions) -> Decisions:
 def metric(
     name: str, values: npt.ArrayLike, goal: Literal["max", "min"], bounds: tuple[float, float] | None
 ) -> tuple[Metric, str]:
-    """Make a metric and its text; default bounds are 0 to 1 or 0 to 100 if these contain the values, else powers of 10.
+    """Make a metric and its text; default bounds: 0 to 1 or 100 if these contain the values, else 0 or -10^k to 10^k.
 
     Raises:
         ValueError: Bounds are not finite and increasing, or values are outside them.

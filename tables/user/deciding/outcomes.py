@@ -58,7 +58,7 @@ def scored(found: Decisions) -> Decisions:
 
 
 def _guessed(frame: Frame) -> tuple[str, Sequence[str]]:
-    """Return the score, the tool's or the only varying column with such a name, and the candidates if it is unclear."""
+    """Return the score, guessed from the tool, names and values, and the candidates if it is unclear."""
     free = [n for n in frame.cells if n not in frame.settings and of_cells.scorable(frame[n])]
     marked = [n for n in free if n in frame.scores]
     measured = marked or [n for n in free if goal_of(n)]
@@ -178,9 +178,9 @@ def _ended(text: str) -> int:
 
 
 def paid(found: Decisions) -> Decisions:
-    """Read the costs from the stated column, or from the tool's if all its cells are valid; there may be none.
+    """Read the costs from the stated column, or from the tool's if they are valid; there may be none.
 
-    A failed run without a cost gets the median cost of the failed runs, else of all runs, else 0.
+    A failed or diverged run without a cost gets the median cost of such runs, else of all runs, else 0.
 
     Raises:
         ValueError: Cells of the column stated by the user are not costs.

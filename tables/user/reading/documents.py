@@ -37,7 +37,7 @@ class Document(NamedTuple):
 def of_json(source: str, content: bytes, alone: bool = True) -> Document:
     """Return the runs of a JSON document: a list, or a mapping with a list, columns, named runs, or several tables.
 
-    If it is not the only file (`alone`), a mapping is one run unless it has a list of lines.
+    If it is one of several files (not `alone`), a mapping is one run unless it has a list of lines or joined tables.
 
     Raises:
         ValueError: The document is not JSON, or has no runs.
@@ -195,7 +195,7 @@ def parse(source: str, content: bytes) -> Any:
     """Parse a JSON document, or JSON lines to a list, empty for blank content; NaN and infinities become texts.
 
     Raises:
-        ValueError: The content is not JSON in UTF-8; the line is named.
+        ValueError: The content is not JSON in UTF-8, or nested too deeply; the line of an error of syntax is named.
     """
     at, documents, text = "", [], utf8(source, content)
     try:
@@ -217,7 +217,7 @@ def parse(source: str, content: bytes) -> Any:
 
 
 def flat(value: Any, prefix: str = "") -> RunDocument:
-    """Flatten a run's nested mappings to names with dots; lists and levels below the 20th stay single values."""
+    """Flatten a run's nested mappings to names with dots; lists, and mappings in very deep levels, stay as they are."""
     if isinstance(value, Mapping) and [*value] == ["__enum__"]:
         value = value["__enum__"]
     if not isinstance(value, Mapping) or prefix.count(".") > 20:

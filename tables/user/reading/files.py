@@ -38,7 +38,7 @@ content_of = functools.partial(unpacked.content_of, option=OPTION)
 
 
 def of_path(path: Path, most: int | None = None) -> Frame:
-    """Read a file of runs, or a folder of them, of at most `most` bytes when unpacked; default: see `content_of`.
+    """Read a file of runs, or a folder of files, each of at most `most` bytes unpacked; default: see `content_of`.
 
     Raises:
         ValueError: The file is not valid for its suffix, or too large; lines are named.
@@ -162,8 +162,8 @@ def of_csv(source: str, content: bytes, digest: str = "") -> Frame:
     """Return the frame of CSV text in UTF-8 or UTF-16, separated by commas, semicolons, tabs or vertical bars.
 
     Raises:
-        ValueError: The text is in another encoding or has no line below its header; or a line, which is named, is not
-            CSV, or has more or fewer cells than the header.
+        ValueError: The text is in another encoding, or has no line below its header or too many columns; or a line,
+            which is named, is not CSV, or has fewer cells than the header or more that are not empty.
     """
     encoding = "utf-16" if content[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "utf-8-sig"
     utf8(source, content, encoding)

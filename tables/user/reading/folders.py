@@ -137,7 +137,7 @@ def _document(path: Path, content: bytes, csv: Csv) -> Document:
 
 
 def _of_mlflow(meta: RunDocument, run: str) -> RunDocument:
-    """Return the id, the status and the duration in seconds of a run in MLflow's file store, if `meta` has them."""
+    """Return the id of a run in MLflow's file store, and its status and duration in seconds if `meta` has them."""
     start, end, code = (meta.get(key, "") for key in ("start_time", "end_time", "status"))
     times = {"seconds": (end - start) / 1000} if is_number(start) and is_number(end) else {}
     found = {"run_id": run} | ({"status": MLFLOW.get(code, code)} if code != "" else {})
@@ -185,7 +185,7 @@ def _runs_in(
 
 
 def _without_copies(lists: dict[str, Document]) -> dict[str, Document]:
-    """Return one list of those with equally many lines and a common key, as Ray Tune writes; JSON rather than CSV."""
+    """Keep one of several lists with equally many lines and a common key, as Ray Tune writes; JSON rather than CSV."""
     kept: dict[str, Document] = {}
     for name, found in sorted(lists.items(), key=lambda pair: pair[0].endswith(".csv")):
         same = (k for k in kept.values() if len(k.lines) == len(found.lines) and {*k.lines[0]} & {*found.lines[0]})

@@ -20,7 +20,7 @@ def recognised(frame: Frame) -> Frame:
     """Return the frame with the recipe of its tool, if recognised, columns of mappings expanded, and names shortened.
 
     Raises:
-        ValueError: The export has no hyperparameters, or a column of mappings has other cells.
+        ValueError: The export has no hyperparameters, or `config`, `summary` or `params` mixes mappings with others.
     """
     if any({f"{name}__MIN", f"{name}__MAX"} <= {*frame.cells} for name in frame.cells):
         raise ValueError(
