@@ -83,7 +83,7 @@ def studies(seeds: int, only: Sequence[str] = (), others: Sequence[str] = ()) ->
     `policy:FILE`, each of which runs in a separate process.
 
     Raises:
-        ValueError: See `environments`; or an entry of `others` is an agent of the suite.
+        ValueError: See `environments`; or an entry of `others` is an agent of the suite, or not valid.
     """
     every = tuple(range(seeds))
     if ours := [n for n in others if n in AGENTS and AGENTS[n].entrant]:

@@ -26,7 +26,7 @@ from hpo_envs.tables.files import atomic
 from hpo_envs.tables.table import Floats
 
 RANDOM = 4096
-"""Number of random actions per task; the standard error of their median is about 2 % of their standard deviation."""
+"""Random actions per task of a box; the standard error of their median is about 2 % of their standard deviation."""
 
 PARENTS, CHILDREN, GENERATIONS = 16, 256, 60
 """Settings of the evolution strategy: parents, children per generation, generations."""

@@ -38,7 +38,7 @@ TABLES: dict[str, dict[str, Any]] = {
 """Arguments of the timed look-up environments, by id and an optional comment after a comma."""
 
 COMPUTED = ("NASBenchNLP-cell-v0", "CharHPO-v0", "CushLEPOR-ted-ende-v0")
-"""Ids whose steps compute results, some milliseconds each; they are timed in batches of at most 1,024 episodes."""
+"""Ids whose steps compute results instead of looking them up; they are timed in batches of at most 1,024 episodes."""
 
 
 class MinimalTable(gym.Env[Any, Any]):
@@ -58,7 +58,7 @@ class MinimalTable(gym.Env[Any, Any]):
         return self.rows[0].copy(), {}
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Return the row and the reward of the action."""
+        """Return a copy of the action's row, its reward, both flags of the end and an info dict with a cost of 1."""
         self.left -= 1
         return self.rows[action].copy(), self.rewards[action], self.left <= 0, False, {"cost": 1.0}
 
@@ -137,8 +137,9 @@ def scalar() -> dict[str, float]:
 def batched(num_envs: int) -> dict[str, float]:
     """Return CPU microseconds per step of all episodes, by environment, and per round of the bare gathers.
 
-    Results of twenty steps are kept, as in a rollout; times then depend on the memory of the C library, and ratios vary
-    by a half between processes. For `discarded`, each result is freed by the next one, as in the gathers.
+    Results of twenty steps (of `COMPUTED`: three) are kept, as in a rollout; times then depend on the memory of the C
+    library, and ratios vary by a half between processes. For `discarded`, each result is freed by the next one, as in
+    the gathers.
     """
     rng = np.random.default_rng(0)
     actions = rng.integers(0, 767, (42, num_envs))
@@ -193,7 +194,7 @@ def seeds() -> dict[str, float]:
 
 
 def _run(agent: str, count: int, budget: int, unit: float) -> Callable[[], float]:
-    """Return a function that times `count` runs and returns `unit` times the CPU seconds per evaluation."""
+    """Run `count` seeds; return a function that times them again, as `unit` times the CPU seconds per evaluation."""
     arguments: dict[str, Any] = {"budget": budget, "env_kwargs": {}}
     run = functools.partial(runs.run, agent, "NMTHPO-swen-v0", range(count), **arguments)
     run()
@@ -201,7 +202,7 @@ def _run(agent: str, count: int, budget: int, unit: float) -> Callable[[], float
 
 
 def imports() -> dict[str, float]:
-    """Return CPU milliseconds of new processes: `import gymnasium`; the suite and a first `make`; `hpo-envs --help`."""
+    """Return CPU milliseconds in new processes, without their start: imports, a first `make`, and `hpo-envs --help`."""
     code = {
         "import gymnasium": "import gymnasium",
         "+ import hpo_envs + first make": ("import gymnasium, hpo_envs; gymnasium.make('NMTHPO-swen-v0')"),
@@ -231,7 +232,7 @@ PARTS: dict[str, tuple[Callable[[], dict[str, float]], str]] = {
 def report(names: list[str]) -> dict[str, dict[str, float]]:
     """Run the parts with these names (none: all); print their figures, with ratios to the peers, and return them.
 
-    A name stands for all parts that begin with it, such as `batched` for `batched 64`.
+    A name is the first word of a part, such as `batched` of `batched 64`; an unknown one raises a ValueError.
     """
     for name in names:
         one_of("PART", name, dict.fromkeys(p.partition(" ")[0] for p in PARTS))

@@ -1,1 +1,1 @@
-"""Training of the learned optimizers, and tests on languages held out from training; no paper is reproduced."""
+"""Training of the learned optimizers, and tests on data held out from training; no paper is reproduced."""

@@ -40,7 +40,7 @@ LEFT_OUT: Mapping[str, tuple[str, ...]] = {
     "cells": ("CellMini-v0", "NASBenchNLP-ptb-final-v0"),
     "functions": (),
 }
-"""Parts left out of training, and patterns of the ids of their tests; functions are `function_table`s."""
+"""Groups of tasks that tests treat as unseen families -> patterns of their ids; functions are `function_table`s."""
 
 LANGUAGES = ("eng", "fre", "hun", "vie", "jpn", "rum")
 """Languages of the CharMini tables in these tests."""
@@ -202,10 +202,10 @@ def designs(r: Reproduction) -> list[Record]:
 
 
 def summary(found: Mapping[tuple[str, str, str, str], Floats]) -> list[Record]:
-    """Return rows of mean regrets by family and over task groups, of adaptation gains, and of differences of agents.
+    """Return rows of mean regrets by family and overall, of adaptation gains, and of differences of agents.
 
     `found` has (2, seeds) mean and final regrets by level, family, task and method; only the means are used. Gains and
-    differences have intervals on the fixed tasks and across task groups.
+    differences have intervals on the fixed tasks and across families (of a single family, across languages).
     """
     rows = []
     for level in dict.fromkeys(k[0] for k in found):

@@ -59,7 +59,7 @@ class States:
 def record(
     part: str, searches: int, seed: int = 0, half: int | None = None, inputs: tuple[str, ...] = INPUTS
 ) -> States:
-    """Return states of searches on sampled tasks of a part; they sample by expected improvement, some partly at random.
+    """Return states of searches on sampled tasks of a part; they sample by expected improvement or at random.
 
     `part` is one of `TRAINING_PARTS`; with `half`, only configurations in this half of each space are used, see
     `pools.in_half`. `inputs` are the recorded groups of columns, of which `posterior` is the last.

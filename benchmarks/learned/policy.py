@@ -100,7 +100,7 @@ def fit(weights: learned.LearnedNumbers, seed: int, steps: int, log: list[dict[s
     """Train weights for `steps` evaluations, rounded up to whole updates; return the best on validation languages.
 
     The tables and hyperparameters of the training are those of `weights` (of the agent `learned`). The seed also draws
-    the validation languages; `log` gets a record of each validation.
+    the validation languages; `log` gets a record of each validation between updates.
     """
     pools = [p for family in OBJECTIVES for p in usable(family) if {*p.languages} <= weights.languages]
     languages = sorted({x for p in pools for x in p.languages if p.name.startswith("charhpo")})
@@ -144,7 +144,7 @@ def fit(weights: learned.LearnedNumbers, seed: int, steps: int, log: list[dict[s
 def iterates(width: int, envs: Any, updates: int, seed: int) -> Iterator[Floats]:
     """Yield the (width,) weights before the first and after each update, which plays an episode in each of `envs`.
 
-    The Kullback-Leibler divergence of an update falls linearly from 0.03 to 0.
+    The Kullback-Leibler divergence of an update falls linearly from 0.03 towards 0.
     """
     w, rng, (observation, _) = np.eye(width)[-1] * SKIP, np.random.default_rng(seed), envs.reset(seed=seed)
     yield w

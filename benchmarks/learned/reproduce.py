@@ -1,4 +1,4 @@
-"""`hpo-envs reproduce learned`: learned optimizers and their rivals on tables that were not used in training."""
+"""`hpo-envs reproduce learned`: learned optimizers and their rivals on data that were not used in training."""
 
 import itertools
 from collections.abc import Mapping

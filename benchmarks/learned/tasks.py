@@ -19,7 +19,7 @@ FAMILIES = ("NMTHPO", "CharHPO")
 """Distributions used in training and tests."""
 
 FLAT = ("CharHPO-inflection-hai-lstm-v0", "CharHPO-g2p-geo-lstm-v0")
-"""Degenerate ids: their best configuration is the median one, and regret is 0/0; they are left out everywhere."""
+"""Degenerate ids: their best reward is the median one, and regret is 0/0; `ids` leaves them out."""
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Training of the agent `learned`: `python -m hpo_envs.benchmarks.learned.train`.
 
 Evolution strategies on whole runs: P models times E episodes in one batch. Writes `learned.json`, the hyperparameters
-for each group of tables and seed with the training languages, and `training.csv`, a log of all trainings. The shipped
+for each group of tables and seed with the training languages, and `training.csv`, a log of all validations. The shipped
 files are the output of this command without arguments.
 """
 
@@ -142,7 +142,7 @@ class Group:
 
 
 def groups() -> list[Group]:
-    """Return the groups: CharHPO, for use in translation; and, for each half of its languages, tables without these."""
+    """Return the groups: CharHPO, for use in translation; for each half of CharHPO's languages, all other tables."""
     languages = sorted(set(transfer.distributions()["CharHPO"].held_out.values()))
     halves = (languages[::2], languages[1::2])
     without = (Group(f"without {' '.join(h)}", tasks.FAMILIES, tuple(map(canonical, h))) for h in halves)
@@ -150,7 +150,7 @@ def groups() -> list[Group]:
 
 
 def divided(group: Group, seed: int) -> tuple[list[tasks.TableTask], list[tasks.TableTask]]:
-    """Return the tables for training, and for early stopping those of a random quarter of CharHPO's languages."""
+    """Return the tables for training, and for early stopping those of a random quarter of its CharHPO languages."""
     known = group.languages
     sweeps = sorted({x for i in tasks.ids("CharHPO") for x in known.get(i, ())})
     stops = set(np.random.default_rng(seed).permutation(sweeps)[: -(-len(sweeps) // 4)].tolist())

@@ -40,7 +40,7 @@ class FeasibleRow:
 
 
 def gardner(c: Config) -> tuple[float, ...]:
-    """Return score and violation of simulation 2 of Gardner et al. (ICML 2014), feasible in several small regions."""
+    """Return score and violation of simulation 2 of Gardner et al. (ICML 2014), feasible in two small regions."""
     return -(math.sin(c["x"]) + c["y"]), math.sin(c["x"]) * math.sin(c["y"]) + 0.95
 
 

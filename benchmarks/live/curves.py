@@ -142,7 +142,7 @@ def overfitting(quality: float, speed: float, edge: float, t: float, c: Config) 
 
 
 def slow(quality: float, speed: float, edge: float, t: float, c: Config) -> float:
-    """Return the score at fraction t of a training; the better its final score, the later it begins to rise."""
+    """Return the score at fraction t of a training; the better its final score, the later its steep rise begins."""
     begin = 0.55 * max(quality, 0.0)
     return 0.3 * (1.0 - quality) * t + quality * max(0.0, t - begin) / (1.0 - begin)
 
@@ -170,7 +170,7 @@ def measured(env_id: str, metric: str) -> CurveProblem:
     """Return a problem with the recorded curves of a metric on an id, negated if lower is better.
 
     The curve of a configuration is that of the nearest one in the table (by the sum of absolute differences in [0, 1]),
-    at 27 evenly spaced fidelities.
+    at 27 evenly spaced checkpoints; if there are fewer, some are repeated.
     """
 
     def curve(c: Config) -> Iterator[float]:

@@ -3,8 +3,8 @@
     python -m hpo_envs.benchmarks.live.epochs run --seeds 5-24
     python -m hpo_envs.benchmarks.live.epochs table
 
-A run has a line of `epochs.csv` for each budget; stored runs are not repeated. Only DEHB resumes stopped trainings; the
-epochs before the stop are not paid again.
+A run has a line of `epochs.csv` for its budget and each smaller one of `SCORED`; stored runs are not repeated. Only
+DEHB resumes stopped trainings; the epochs before the stop are not paid again.
 """
 
 import contextlib
@@ -174,6 +174,7 @@ def play(problem: CurveProblem, optimiser: str, epochs: int, seed: int) -> list[
     """Run a method within a budget of epochs; return rows for it and for the smaller ones of `SCORED`, ascending.
 
     Raises:
+        ValueError: The method is unknown.
         RuntimeError: The method ended before the budget was used up.
     """
     budget, (method, given) = EpochBudget(problem, seed, epochs), METHODS[one_of("optimisers", optimiser, METHODS)]

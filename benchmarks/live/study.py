@@ -34,7 +34,7 @@ REPORT = range(5, 25)
 BUDGETS = (40, 12, 100)
 """Budgets at which runs are scored; the first is the default."""
 FIRST = 16
-"""Number of problems with which `box-bo` was first designed; the later ones are noisy, rugged, large or trees."""
+"""Number of problems with which `box-bo` was first designed; most later ones are noisy, rugged, large or trees."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Row:
 
 @dataclasses.dataclass(frozen=True)
 class ShortRow:
-    """A run of another study; the attributes mean the same as in `Row`."""
+    """A run of another study; the attributes are as in `Row`, with budgets in the unit of that study."""
 
     problem: str
     optimiser: str
@@ -147,7 +147,7 @@ KNOWN = {
     "sparse30": -0.33496207, "mixed44": -0.84607834, "dense40": -1.2843579, "hartmann6-in-60": 3.32237,
     "branches6": 1.0, "training-tree": 0.65,
 }  # fmt: skip
-"""Known maxima of analytic and simulated problems, by name."""
+"""Known maxima of analytic and simulated problems, or upper bounds of them, by name."""
 
 
 def regrets(runs: pd.DataFrame, budget: int, seeds: Iterable[int]) -> pd.DataFrame:

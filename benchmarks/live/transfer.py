@@ -3,8 +3,8 @@
     python -m hpo_envs.benchmarks.live.transfer run --seeds 5-24
     python -m hpo_envs.benchmarks.live.transfer table
 
-A run is one line of `transfer.csv`; stored runs are not repeated. All methods get the same earlier searches,
-except `cold`, which gets none.
+A run is one line of `transfer.csv`; stored runs are not repeated. `sources` gets the earlier searches, `cold`
+nothing, and every other method their best configurations.
 """
 
 import functools

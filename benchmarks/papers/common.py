@@ -122,10 +122,10 @@ class Reproduction(contextlib.ExitStack):
     def map(
         self, function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]], label: str, unit: str = "run"
     ) -> list[Any]:
-        """Return a function's results for all tuples of arguments, in order, computed in parallel with a progress bar.
+        """Return a function's results for all tuples of arguments, in order; a progress bar is shown.
 
-        With several jobs, the function and its arguments must be picklable. `label` is the title of the bar, `unit` the
-        name of a call in it.
+        With several jobs, calls run in parallel, and the function and its arguments must be picklable. `label` is the
+        title of the bar, `unit` the name of a call in it.
         """
         results: list[Any] = [None] * len(arguments)
         with tqdm(total=len(arguments), desc=label, unit=unit, leave=False) as bar:

@@ -47,7 +47,7 @@ SEARCH = (
     "learned-unseen", "bo-ehvi-rbf", "bo-ehvi-matern52", "graph-ehvi-rbf", "graph-ehvi-matern52",
     "freeze-thaw",
 )  # fmt: skip
-"""Agents in the order of their styles: each has one colour and line style in all pictures."""
+"""Agents in the order of their styles, see `looks`."""
 
 ARMS = ("ttts", "sr", "sh", "lucb", "t3c", "bts", "track-and-stop", "random", "ttei", "nonadaptive")
 """Bandits in the order of their styles; no picture shows them next to other agents than `random`."""
@@ -107,10 +107,10 @@ def files(path: Path) -> list[Path]:
 
 
 def looks(names: Iterable[str]) -> dict[str, int]:
-    """Return the index of each agent's style, solid ones first, then dashed; an agent has the same one in every plot.
+    """Return the index of each agent's style by name: that in `PLACES`, or for other agents by a hash of the name.
 
-    Suffixes of a name ("bo (2)", "learned (seen)") do not change it. External agents get an index by a hash of their
-    name, or the next free one.
+    Suffixes of a name ("bo (2)", "learned (seen)") are ignored. If an earlier agent has the index, the next free one is
+    taken.
     """
     count, found = len(COLOURS) * len(DASHES), dict[str, int]()
     for name in names:

@@ -1,7 +1,7 @@
 """Plots of configurations and of the importance of hyperparameters.
 
-Each function draws on the given axes, by default new ones, and returns them; without matplotlib it raises a
-`ModuleNotFoundError` that says how to install it.
+`parallel_coordinates` and `importance` draw on the given axes, by default new ones, and return them; without matplotlib
+they raise a `ModuleNotFoundError` that says how to install it.
 """
 
 from collections.abc import Sequence
@@ -25,8 +25,8 @@ def parallel_coordinates(frame: Any, columns: Sequence[str] | None = None, by: s
 
     Args:
         frame: Frame with a column per hyperparameter, such as the frame of runs or of a table.
-        columns: The hyperparameters; default: those in the attributes of the frame.
-        by: Column that colours the lines, the best (highest) dark and on top.
+        columns: The hyperparameters; default: those in the attributes of the frame. Constant ones are not drawn.
+        by: Column that colours the lines, the highest values dark and on top.
         axes: Axes to draw on.
 
     Raises:

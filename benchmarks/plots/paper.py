@@ -1,8 +1,8 @@
 """Pictures for papers, from the tables `runs` and `evaluations` (`hpo_envs.benchmarks.study.flat`) as data frames.
 
-They use the fonts and sizes of matplotlib's `rcParams`, and colours and line styles for colour-blind readers. Each
-function draws on the given axes, by default new ones, and returns them; without matplotlib it raises a
-`ModuleNotFoundError` that says how to install it.
+They use the fonts and sizes of matplotlib's `rcParams`, and colours and line styles for colour-blind readers.
+`ranks`, `anytime` and `lines` draw on the given axes, by default new ones, and return them; without matplotlib they
+raise a `ModuleNotFoundError` that says how to install it.
 """
 
 from collections.abc import Mapping
@@ -136,7 +136,7 @@ def lines(x: Any, bands: Mapping[str, Any], ax: Any = None, measure: str = "norm
         x: (points,) positions.
         bands: Agent -> mean and both ends of its interval, (points,) each.
         ax: Axes to draw on.
-        measure: Label of the y axis; only a regret may have a logarithmic axis.
+        measure: Label of the y axis; only `normalised regret` may have a logarithmic axis.
     """
     ax, looks = axes_of(ax, {}), styles(bands)
     shown = most(sorted(bands, key=lambda a: float(np.nanmean(np.array(bands[a][0], float)))))

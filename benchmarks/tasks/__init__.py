@@ -11,7 +11,7 @@ Ids that draw a task at each reset (`NMTHPO-v0`, `CharHPO-v0`) take a whole part
     env_id, kwargs = hpo_envs.benchmarks.tasks.split("NMTHPO-v0").drawn("train")
     envs = gym.make_vec(env_id, num_envs=1024, **kwargs)
 
-`make_vec` draws table, objective, sub-space and subsample at each reset, for policies that score candidates;
+`make_vec` draws a table or function, sub-space and subsample at each reset, for policies that score candidates;
 `hpo_envs.wrappers.for_training` adds the observation of candidates and the usual reward.
 
 No language except English, and no task group of English tables, is in both training and test parts, so that tests
@@ -73,7 +73,7 @@ class TaskSplit:
 
 DISTRIBUTIONS: dict[str, Distribution] = {d.name: d for family in FAMILIES.values() for d in family.distributions}
 """Name -> tasks: the six NMT ids, the four pairs of `NMTHPO-v0`, the eight learning-curve corpora, the 24 CharHPO ids,
-the 24 sweeps of `CharHPO-v0`, and the ids of CharMini and TextMini, also with learning curves (`LC`)."""
+the 24 sweeps of `CharHPO-v0`, and CharMini's and two parts of TextMini's ids, also with learning curves (`LC`)."""
 
 
 def names() -> list[str]:
@@ -157,18 +157,19 @@ def make_vec(
     half: int | None = None,
     **arguments: Any,
 ) -> sampled.SampledTasks:
-    """Make a vectorized environment that draws table, objective, sub-space and subsample at each reset.
+    """Make a vectorized environment that draws a table or function, sub-space and subsample at each reset.
 
     Args:
         num_envs: Number of episodes.
         families: Families of the tables, or custom tables; empty: prior functions only.
         without: Languages, by any of their codes, and task groups to leave out.
-        objective: Metric that replaces each table's validation score; tables without it are left out.
+        objective: Metric; default: the validation score, or first metric of a custom table. Tables without it are left
+            out.
         half: 0 or 1: only configurations in one half of each space, by a hash of their values; None: all.
         **arguments: Arguments of `sampled.SampledTasks`: `candidates`, `budget`, `draws`, `copies`.
 
     Raises:
-        ValueError: A family or language is unknown, or no table is left; or see `sampled.SampledTasks`.
+        ValueError: See `pools.pools` and `sampled.SampledTasks`.
     """
     found = pools.pools(families, without, objective, half) if families else []
     return sampled.SampledTasks(num_envs, found, **arguments)

@@ -1,6 +1,7 @@
 """Diversity of the tasks of tables that ship: `python -m hpo_envs.benchmarks.tasks.diversity [--out FOLDER]`.
 
-Tables share a search space if at least 40 of its configurations were measured in both. For each space: rank
+Tables of a family with the same hyperparameters and first metric share a search space if at least 40 of its
+configurations were measured in both. For each space: rank
 correlations of the final scores (first metric, mean of repeats) between tables, corrected for noise where
 configurations were repeated; the effective number of tables, which is the participation ratio of the eigenvalues of
 that matrix; and the importance of each hyperparameter by table, where scores below the median count as the median. With

@@ -1,4 +1,4 @@
-"""Pools of tasks: the validation scores of the tables that ship, or of custom ones."""
+"""Pools of tasks: the validation scores of the tables that ship, or scores of custom tables."""
 
 import functools
 from collections.abc import Sequence
@@ -41,16 +41,17 @@ def pools(
     objective: str | None = None,
     half: int | None = None,
 ) -> list[TaskPool]:
-    """Return a pool for each table of some families, except small or degenerate tables and those without features.
+    """Return a pool for each table of some families but small or degenerate ones and those without features or metric.
 
     Args:
         families: Names in `FAMILIES`, or custom tables.
         without: Languages, by any of their codes, and task groups to leave out.
-        objective: Metric that replaces each table's validation score; tables without it are left out.
+        objective: Metric; default: the validation score, or first metric of a custom table. Tables without it are left
+            out.
         half: 0 or 1: only configurations in one half of each space, see `in_half`; None: all.
 
     Raises:
-        ValueError: A family or half is unknown, no table has a language or group, or no table is left.
+        ValueError: A family or half is unknown, an entry of `without` is in no table, or no table is left.
     """
     named = [one_of("families", family, FAMILIES).lower() for family in families if not isinstance(family, Table)]
     if half not in (None, 0, 1):
@@ -75,7 +76,7 @@ def pools(
 
 
 def in_half(table: Table, half: int) -> npt.NDArray[np.bool_]:
-    """Return the (rows,) mask of configurations in a half of their space, by a hash of their values."""
+    """Return the (rows,) mask of configurations in a half of their space, by a hash of their values or features."""
     key = draws.mix_many(np.array([0x48616C66], np.uint64), np.zeros(len(table)))
     values = table.configs if table.space else table.features
     for column in np.asarray(values, np.float64).T + 0.0:  # no negative zero
@@ -101,7 +102,7 @@ def groups() -> dict[str, set[str]]:
 
 
 def scores(table: Table, metric: str) -> Floats:
-    """Return the (rows, repeats) final rewards; failed runs have the reward of the metric's worst value."""
+    """Return (rows, repeats) final rewards; failed, diverged and missing runs have that of the metric's worst value."""
     m, ends = table.metrics[table.metric(metric)], table.ends(metric)
     return np.asarray(m.sign * np.where(np.isnan(ends) | np.isin(table.status, LOST), m.worst, ends))
 

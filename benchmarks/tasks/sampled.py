@@ -1,4 +1,4 @@
-"""Tasks drawn at each reset, as a vectorized environment: table, objective, sub-space, subsample, source tasks."""
+"""Tasks drawn at each reset, as a vectorized environment: table or function, sub-space, subsample, source tasks."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -24,11 +24,11 @@ SPACES, DRAWS = 256, 4
 """Number of spaces of prior functions, and of draws of each prior on each; tasks are random combinations of draws."""
 
 LARGEST = 16.0
-"""Bound of observed rewards, which are in a random unit of each episode."""
+"""Bound of observed rewards, which are shifted and scaled at random in each episode."""
 
 _GROUP, _POOL, _FUNCTION, _INSIDE, _FEATURE, _LOW, _FRACTION, _MIXED, _WEIGHT, _NOISE, _SOURCES = range(11)
 _COMBINED, _UNITS, _ROWS = 16, 28, 32
-"""Counters of a task's draws; those of subsample, noise and source tasks follow from `_ROWS` on."""
+"""Counters of a task's draws; those of subsample and noise follow from `_ROWS` on."""
 
 
 @dataclass(frozen=True)
@@ -185,10 +185,10 @@ class SampledTasks(VectorEnv[Any, Any, Any]):
 
     An action is the index of a candidate, `Discrete(candidates)`; if a task has fewer, indices start again from the
     first. Indices carry no information between episodes. The reward is normalised: 0 for the median and 1 for the best
-    candidate of the task, at least -1. The observation is reward, best reward and budget left, where rewards are in a
-    random unit of each episode, so that the observations do not reveal how good the best candidate is.
-    `CandidateObservation` adds the candidates. All episodes have the same budget, end in the same step and restart in
-    it (SAME_STEP). `info["task"]` (num_envs,) has codes of the tasks, since TorchRL takes numbers only:
+    candidate of the task, at least -1. The observation is reward, best reward and fraction of the budget left; rewards
+    are shifted and scaled at random in each episode, so that the observations do not reveal how good the best candidate
+    is. `CandidateObservation` adds the candidates. All episodes have the same budget, end in the same step and restart
+    in it (SAME_STEP). `info["task"]` (num_envs,) has codes of the tasks, since TorchRL takes numbers only:
     `envs.unwrapped.names["group"][info["task"]]` are their task groups.
 
     Args:
@@ -204,7 +204,7 @@ class SampledTasks(VectorEnv[Any, Any, Any]):
         tasks: Tables of the current tasks, or `function`.
 
     Raises:
-        ValueError: A number is too small, or `budget` exceeds the candidates of the smallest task.
+        ValueError: A number is no int or out of range, or `budget` exceeds the candidates of the smallest task.
     """
 
     def __init__(

@@ -56,8 +56,8 @@ TABLES = {10: ("rel@",), 11: ("mean@", "best", "equivalent"), 12: ("rho", "maxim
 def values(sweeps: Sequence[Sweep], variant: Variant = "published") -> dict[Key, list[Value]]:
     """Return our values by key; several for a key if runs tie for the best.
 
-    Averages (Tables 3 to 5) are of the printed values of Tables 10 to 12, which `entries` takes from the closest
-    candidate; they are therefore not included, see `averages`.
+    Averages (Tables 3 to 5, rows of Table 6) are of printed values, which `entries` takes from the closest candidates;
+    they are therefore not included, see `averages`.
     """
     out: dict[Key, list[Value]] = {}
     for s in sweeps:

@@ -60,7 +60,7 @@ def to_psqm() -> dict[str, float]:
 
 
 def to_labse() -> dict[str, float]:
-    """Return RMSEs to LaBSE's similarities of the same translations; empty without the texts or the model."""
+    """Return RMSEs to LaBSE's similarities on newstest2020 en-de; empty without the texts or the model."""
     table = semantic.of_news(PSQM)
     return {} if table is None else rmses(table, "LaBSE")
 

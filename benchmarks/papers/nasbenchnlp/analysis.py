@@ -72,7 +72,7 @@ def bootstrap_interval(values: Floats) -> tuple[float, float]:
 def summary(name: str, traces: Sequence[Trace], best: float, hours: Sequence[float]) -> dict[str, Any]:
     """Return a method's row: final regret with a bootstrap interval, and mean regret in nats at given hours.
 
-    `best` is the loss of regret 0. The regret is empty at hours before the first result or after the end of all runs.
+    `best` is the loss of regret 0. The regret is empty at hours before a run has a result or after the end of all runs.
     """
     final = np.array([t.loss[-1] for t in traces]) - best
     low, high = bootstrap_interval(final)
@@ -151,7 +151,7 @@ def of_cells(table: Table) -> pd.Series:
 def ranks_of_examples(table: Table) -> list[Record]:
     """Return ranks of the conventional cells by lowest test loss among the different cells of a table (figure 4b).
 
-    Loss and rank are NaN for a cell that the table lacks.
+    Perplexity and rank are NaN for a cell that the table lacks.
     """
     best, records = of_cells(table), []
     for name, cell in cells.EXAMPLES.items():

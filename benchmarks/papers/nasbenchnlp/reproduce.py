@@ -1,7 +1,7 @@
 """Reproduction of the paper's figures and tables, as far as the released data allow.
 
-Not included are figure 3 (choice of hyperparameters), whose runs were not released, and figures 9 and 13 (word
-similarity) and Table 3 (GLUE), which need the weights of the models (linked in upstream's README).
+The runs of figure 3 (choice of hyperparameters) were not released; figures 9 and 13 (word similarity) and Table 3
+(GLUE) need the weights of the models (linked in upstream's README).
 """
 
 import dataclasses

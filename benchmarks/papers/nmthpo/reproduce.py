@@ -97,7 +97,7 @@ UNSEEN = (
 
 
 def unseen(r: Reproduction) -> list[Record]:
-    """Mean and final normalised regret of the variants and `bo` on tables to which no constants were fitted."""
+    """Mean and final normalised regret of `random`, `bo` and the variants on tables to which no constant was fitted."""
     methods: dict[str, tuple[str, dict[str, Any]]] = {"random": ("random", {}), "bo": ("bo", {})}
     for method in settings.SINGLE:
         methods |= {f"{method}, {v}": (method, more) for v, more in settings.variants(method).items()}

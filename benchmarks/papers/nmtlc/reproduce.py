@@ -82,7 +82,7 @@ def _settings(corpus: str, seeds: range) -> list[Record]:
 
 
 def survivors(r: Reproduction) -> list[Record]:
-    """Fraction of systems ahead of the final winner at each of `SHARES`; it survives a rung only if they do."""
+    """Fraction of systems ahead of the final winner at each of `SHARES`; the winner survives a rung only if they do."""
     rows: list[Record] = []
     drawn: dict[str, list[float]] = {}
     for corpus in CORPORA:

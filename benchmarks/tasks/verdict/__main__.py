@@ -5,7 +5,7 @@
     python -m hpo_envs.benchmarks.tasks.verdict publish    # scores, picture, texts of README, report, leaderboard
     python -m hpo_envs.benchmarks.tasks.verdict            # prints the tables
 
-`tests/regression/recompute.py verdict` recomputes all of it without this suite.
+`tests/regression/recompute.py verdict` recomputes its numbers without this suite.
 """
 
 import argparse
@@ -40,7 +40,7 @@ DIGITS = 6
 
 
 def summary(frame: pd.DataFrame) -> dict[str, Any]:
-    """Return everything that the verdict states, as JSON values, from the committed tables of runs.
+    """Return the numbers of the verdict, as JSON values, from the committed tables of runs.
 
     `frame` is the table of the verdict; that of the other tracks is read from its file.
     """
@@ -107,7 +107,7 @@ def tracks(frame: pd.DataFrame) -> dict[str, Any]:
 
 
 def measured(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return the rows of `properties.csv`: each environment's table, properties, and leads of `bo` over `random`."""
+    """Return the rows of `properties.csv`: table, properties and leads of `bo` over `random` by scored environment."""
     rows = []
     keys = ["environment", "group", "table", "sha256", "objectives"]
     scored = frame.dropna(subset=f"mean_{LONGEST}")

@@ -3,9 +3,8 @@
     hpo-envs compare --env NMTHPO-zhen-v0,... --agents random,bo,... --seeds 20 --budget 40 --out runs/NMTHPO
     python -m hpo_envs.benchmarks.tasks.verdict build runs/NMTHPO runs/CharHPO ...
 
-Columns are those of the table `runs` of a study, without timings and recommendations, and for k of 20 and 40: `mean_k`,
-the mean normalised regret of the first k evaluations; `final_k`, the regret after k; `unclipped_k`, the mean without
-the upper limit of 1.
+Columns are most of those of the table `runs` of a study, `model`, and for k of 20 and 40: `mean_k`, the mean normalised
+regret of the first k evaluations; `final_k`, the regret after k; `unclipped_k`, the mean without the upper limit of 1.
 
 The second table has the runs of the other tracks (learning curves, two objectives, ...), with `track`, and
 `mean_regret` and `final_regret` of the whole budget instead.
