@@ -152,7 +152,7 @@ class ConfidentAgent(ArmsAgent):
 
     @abc.abstractmethod
     def sample(self) -> int:
-        """Return the arm to evaluate next; called only after the initial evaluations, once pi is defined."""
+        """Return the arm to evaluate next, after the initial evaluations."""
 
     def choose(self) -> int:
         """Return an arm of the initial evaluations, else the next arm in the queue, else the result of `sample`.

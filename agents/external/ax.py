@@ -45,7 +45,7 @@ class Ax(ExternalOptimizer):
     Args:
         problem: A box, a grid or rows with features; one objective.
         seed: See `ExternalOptimizer`.
-        method: One of `METHODS`; `random_search` suggests Sobol points only.
+        method: One of `METHODS`; `random_search` has Sobol points in place of the model's.
 
     Raises:
         ModuleNotFoundError: Ax is not installed.

@@ -66,7 +66,7 @@ class RunHistory:
 
 
 def write(runs: Sequence[Run], folder: Path | str) -> Path:
-    """Write runs on any number of ids to a folder; return its path.
+    """Write runs on any number of ids to a folder, over the files of an earlier call; return its path.
 
     Args:
         runs: Runs with one objective whose actions are configurations of tables with features.
