@@ -1,9 +1,9 @@
 """Packs: exact arrays of upstream's results that ship, compressed (LZMA, byte planes); and any table as a file.
 
-A pack is an `.npz` file whose members are compressed with LZMA, so that `numpy.load` reads it. Members of a table have
-names `GROUP/NAME`. An array with several bytes per number may be stored as byte planes, `GROUP/NAME:f8`: first all
-lowest bytes, then the next. Decimal fractions are stored as integers (`scaled`). The sha256 of every pack is pinned in
-`tables/catalogue/packs.csv` and checked before anything parses the file.
+A pack is an `.npz` file whose members are compressed with LZMA, which `numpy.load` reads. Members are named `NAME`, or
+`GROUP/NAME` in a pack of several groups of arrays, such as tables. An array with several bytes per number may be stored
+as byte planes, `NAME:f8`: first all lowest bytes, then the next. Decimal fractions may be stored as integers
+(`scaled`). `read` checks the sha256 of a pack, pinned in `tables/catalogue/packs.csv`, before it parses the file.
 """
 
 import dataclasses
