@@ -93,7 +93,7 @@ def suggested(trial: Any, h: Hyperparameter) -> Any:
 
 
 def of_smac(problem: LiveProblem, seed: int, budget: int) -> Optimiser:
-    """Return SMAC3's facade for hyperparameter optimisation, which ignores violations."""
+    """Return SMAC3's facade for hyperparameter optimisation, which ignores violations; silence warnings in all logs."""
     smac = extra_module("smac", "optimizers", "live studies")
     from smac.runhistory.dataclasses import TrialValue
 

@@ -50,7 +50,7 @@ SEARCH = (
 """Agents in the order of their styles, see `looks`."""
 
 ARMS = ("ttts", "sr", "sh", "lucb", "t3c", "bts", "track-and-stop", "random", "ttei", "nonadaptive")
-"""Bandits in the order of their styles; no picture shows them next to other agents than `random`."""
+"""Bandits in the order of their styles, which agents of `SEARCH` have, too; `random` has the same style in both."""
 
 TRANSFER = {
     "rgpe": 30, "zero-shot": 31, "quantile-copula": 3, "tst-tpe": 9, "stacked-gp": 10, "warm-gp": 11, "portfolio": 14,

@@ -1,11 +1,11 @@
 """Diversity of the tasks of tables that ship: `python -m hpo_envs.benchmarks.tasks.diversity [--out FOLDER]`.
 
 Tables of a family with the same hyperparameters and first metric share a search space if at least 40 of its
-configurations were measured in both. For each space: rank
-correlations of the final scores (first metric, mean of repeats) between tables, corrected for noise where
-configurations were repeated; the effective number of tables, which is the participation ratio of the eigenvalues of
-that matrix; and the importance of each hyperparameter by table, where scores below the median count as the median. With
-`--out`, correlations and importance are drawn.
+configurations were measured in both. For each space: rank correlations of the final scores (first metric, mean of
+repeats) between tables, corrected for noise where configurations were repeated; the effective number of tables, which
+is the participation ratio of the eigenvalues of that matrix; and the importance of each hyperparameter by table, where
+scores below the median count as the median. With `--out`, correlations and importance are drawn for spaces of three or
+more tables.
 """
 
 import argparse
@@ -173,7 +173,7 @@ def draw(found: Sequence[SharedSpace], path: Path) -> list[Path]:
 
 @screen.on()
 def main(words: Sequence[str] | None = None) -> None:
-    """Print the spaces and the number of similar pairs of tables; with `--out`, draw the spaces."""
+    """Print the spaces and the number of similar pairs of tables; with `--out`, draw those of three or more tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, help="folder of the picture")
     args = parser.parse_args(words)
