@@ -117,8 +117,8 @@ def extra_module(name: str, extra: str, what: str) -> Any:
 
 def advice(error: BaseException) -> str:
     """Return the advice on installing or repairing a needed package from an error; empty for any other error."""
-    text = str(error)
-    return text if isinstance(error, ModuleNotFoundError) and " need" in text else ""
+    text = str(error) if isinstance(error, ModuleNotFoundError) else ""
+    return text if " need" in text else ""
 
 
 def folder_of(variable: str) -> Path | None:

@@ -233,6 +233,10 @@ def _environments(entry: Any, shared: Mapping[str, Any]) -> list[Environment]:
             f"environment must be a registered id (hpo-envs list), got {pattern!r}{nearest(pattern, [*SPECS])}"
         )
     kwargs = {**shared, **given}
+    for one in ids:
+        family = env_registry.family_of(one)
+        if lacking := {**family.example}.keys() - kwargs if family else ():
+            raise ValueError(f"environment must need no {', '.join(sorted(lacking))} (see hpo-envs tune), got {one!r}")
     if kwargs.get("budget") == "all":
         kwargs["budget"] = None
     if isinstance(kwargs.get("objective"), list):

@@ -145,6 +145,10 @@ class Raises(RandomSearch):
     def tell(self, action, reward, info):
         raise BaseException("no Exception")
 
+class Silent(RandomSearch):
+    def ask(self):
+        raise type("Unprintable", (Exception,), {"__str__": lambda self: 1 / 0})
+
 class Sleeps(RandomSearch):
     def ask(self):
         while True:
@@ -236,6 +240,7 @@ class Lowers(RandomSearch):
 WHY = {
     "Exits": "SystemExit: 0",
     "Raises": "no Exception",
+    "Silent": "<exception str() failed>",
     "Undecided": "must be True or False, got 'no'",
     "Interrupts": "must not raise KeyboardInterrupt",
     "Swells": "MemoryError",

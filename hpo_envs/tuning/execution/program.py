@@ -3,9 +3,12 @@
 import contextlib
 import ctypes
 import hashlib
+import io
 import json
+import math
 import os
 import re
+import selectors
 import shlex
 import shutil
 import signal
@@ -13,7 +16,7 @@ import string
 import subprocess
 import sys
 import tempfile
-import threading
+import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -108,16 +111,16 @@ class Program:
         file = None if self._file is None else Path(_NAMES.vformat(self._file, (), values))
         if file is not None:  # what another run left is no score of this one
             file.unlink(missing_ok=True)
-        output, over = "", threading.Event()
-        given: Any = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "text": True, "errors": "replace"}
+        output = ""
+        given: Any = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE}
         given |= {"start_new_session": True, "preexec_fn": self._limit if os.name == "posix" else None}
         command = _filled(self._arguments, values)
         with tempfile.TemporaryFile() as errors:
             with subprocess.Popen(command, stderr=errors, **given) as process:  # noqa: S603 (the user's own command)
-                threading.Thread(target=_close_output, args=(process, over), daemon=True).start()
+                raw: Any = _Output(process) if os.name == "posix" else process.stdout
+                lines = io.TextIOWrapper(io.BufferedReader(raw), errors="replace")
                 try:
-                    assert process.stdout is not None
-                    while line := process.stdout.readline(LARGEST):
+                    while line := lines.readline(LARGEST):
                         output += line
                         if len(output) > 2 * LARGEST:
                             output = output[-LARGEST:]
@@ -126,7 +129,6 @@ class Program:
                             return None
                     status = process.wait()
                 finally:
-                    over.set()
                     _kill(process)
             errors.seek(max(0, errors.seek(0, os.SEEK_END) - 2000))
             said = errors.read().decode(errors="replace").strip()
@@ -207,17 +209,32 @@ def _filled(arguments: list[str], values: Mapping[str, Any]) -> list[str]:
     return found
 
 
-def _close_output(process: subprocess.Popen[str], over: threading.Event) -> None:
-    """Wait for a program; kill children that still run `LINGER` seconds later, unless `over` is set.
+class _Output(io.RawIOBase):
+    """Output of a program, which ends at the latest `LINGER` seconds after it: children may keep it open for ever."""
 
-    They would keep its output open.
-    """
-    process.wait()
-    if not over.wait(LINGER):
-        _kill(process)
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self._process, self._ended = process, math.inf
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(process.stdout, selectors.EVENT_READ)  # type: ignore[arg-type]
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Wait for output, write it into `buffer`, and return the number of bytes; 0 at the end."""
+        while time.monotonic() - self._ended < LINGER:
+            ready = self._selector.select(0.1)
+            if self._ended == math.inf and self._process.poll() is not None:
+                self._ended = time.monotonic()
+            if ready:
+                found = os.read(self._process.stdout.fileno(), len(buffer))  # type: ignore[union-attr]
+                buffer[: len(found)] = found
+                return len(found)
+        return 0
 
 
-def _kill(process: subprocess.Popen[str]) -> None:
+def _kill(process: subprocess.Popen[bytes]) -> None:
     """Kill a program and the children in its session."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL) if os.name == "posix" else process.kill()

@@ -17,8 +17,11 @@ from hpo_envs.tables.table import Hyperparameter
 from hpo_envs.tables.user.frame import Frame, of_frame
 from hpo_envs.tables.user.space import space_of
 
-OTHER = "SELECT name FROM sqlite_master WHERE NOT (sql LIKE 'CREATE TABLE %' OR sql LIKE 'CREATE %INDEX %')"
-"""Query for views, triggers and virtual tables of a database, which may run without end; Optuna makes none."""
+OTHER = """
+SELECT name FROM sqlite_master WHERE NOT (sql LIKE 'CREATE TABLE %' OR sql LIKE 'CREATE %INDEX %')
+UNION ALL SELECT m.name FROM sqlite_master m, pragma_table_xinfo(m.name) c WHERE m.type = 'table' AND c.hidden > 0
+"""
+"""Query for views, triggers, virtual tables, and tables with computed columns, which may need any time and memory."""
 
 
 def of_study(study: Any, bounds: Mapping[str, tuple[float, float]] | None = None) -> Frame:

@@ -82,6 +82,7 @@ def test_agent_without_its_package_says_what_to_install(monkeypatch: pytest.Monk
         ({"agents": [{"name": "mine", "algorithm": 3}]}, "whose algorithm is a text"),
         ({"agents": [{"name": "random", "hyperparameters": [4]}]}, "and hyperparameters a table"),
         ({"agents": ["nowhere:Agent"]}, "agent must be importable as module:factory, got 'nowhere:Agent'"),
+        ({"environments": "FunctionHPO-v0"}, "environment must need no function, space .*, got 'FunctionHPO-v0'"),
         ({"agents": [".x:Agent"]}, "agent must be importable as module:factory, got '.x:Agent'"),
         ({"agents": ["hpo_envs:__version__"]}, "which is not a factory"),
     ],

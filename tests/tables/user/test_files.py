@@ -160,6 +160,12 @@ def test_database_is_read_whatever_its_name_but_no_views(tmp_path: Path) -> None
         endless = "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r)"
         database.execute(f"CREATE VIEW trials AS {endless} SELECT old.* FROM old, r WHERE n < 0")
     rejects("a.db must be a readable Optuna storage, got trials, which is not", user.from_csv, tmp_path / "a.db")
+    with contextlib.closing(sqlite3.connect(tmp_path / "h#c.db")) as database, database:
+        database.execute("ALTER TABLE studies RENAME TO old")
+        name = "study_name VARCHAR(512) GENERATED ALWAYS AS (hex(zeroblob(450000000)))"
+        database.execute(f"CREATE TABLE studies (study_id INTEGER PRIMARY KEY, {name})")
+        database.execute("INSERT INTO studies (study_id) VALUES (1)")
+    rejects("c.db must be a readable Optuna storage, got studies, which", user.from_csv, tmp_path / "h#c.db")
 
 
 @pytest.mark.hostile

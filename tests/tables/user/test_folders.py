@@ -10,6 +10,7 @@ import pytest
 
 from hpo_envs.tables import user
 from hpo_envs.tables.user.reading import documents, folders
+from tests.helpers import rejects
 
 RNG = np.random.default_rng(1)
 RUNS = [(float(10 ** RNG.uniform(-5, -2)), int(RNG.choice([16, 32, 64]))) for _ in range(12)]
@@ -94,6 +95,8 @@ def test_states_and_times_of_mlflow(tmp_path: Path) -> None:
     seconds = {key: table.cost[row, 0, 0] for row, key in enumerate(table.keys)}
     assert seconds == pytest.approx({f"r{i}": 2.5 + i / 1000 for i in range(1, 12)})  # r0 is still running
     assert ([table.keys[row] for row in np.flatnonzero(table.status[:, 0])], table.cost_unit) == (["r1"], "seconds")
+    put(tmp_path / "0" / "r3" / "meta.yaml", "run_id: x\nstatus: [1]\n")
+    rejects(r"0/r3, column status: must be a state .*, got '\[1\]'", user.from_csv, tmp_path)
 
 
 def test_other_experiment_of_folder_is_asked(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import os
 import shlex
+import signal
 import subprocess
 import sys
 import time
@@ -142,13 +143,17 @@ def test_program_is_killed_with_its_children_at_time_limit(tmp_path: Path) -> No
 
 @pytest.mark.hostile
 @pytest.mark.skipif(os.name != "posix", reason="process groups")
-def test_child_that_keeps_the_output_open_is_not_awaited(tmp_path: Path) -> None:
+@pytest.mark.parametrize("apart", [False, True])
+def test_child_that_keeps_the_output_open_is_not_awaited(apart: bool, tmp_path: Path) -> None:
     child = f"import os, time; open({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid())); time.sleep(600)"
     wait = f"while not os.path.exists({str(tmp_path / 'pid')!r}): pass"
-    body = f"import os, subprocess\nsubprocess.Popen([sys.executable, '-c', {child!r}])\n{wait}\nprint(0.5)"
+    begun = f"subprocess.Popen([sys.executable, '-c', {child!r}], start_new_session={apart})"
+    body = f"import os, subprocess\n{begun}\n{wait}\nprint(0.5)"
     tuned = tune(program(tmp_path, body), {"x": (0.0, 1.0)}, budget=1, progress=False)
     assert tuned.evaluations[0].reward == 0.5
-    assert not alive(tmp_path / "pid")
+    assert alive(tmp_path / "pid") == apart  # a session of its own is its own
+    if apart:
+        os.kill(int((tmp_path / "pid").read_text()), signal.SIGKILL)
 
 
 def test_reports_of_program_stop_it_early(tmp_path: Path) -> None:
