@@ -515,11 +515,13 @@ def check_objective(objective: Any) -> Objectives:
 
 
 def rewarded(objective: Objectives, metrics: tuple[Metric, ...]) -> tuple[Metric, ...]:
-    """Return the metrics that `objective` names, of those that agents may see; ValueError for none or unknown ones."""
+    """Return the metrics that `objective` names, of those agents may see; ValueError for none, unknown or equal ones."""
     names = tuple(m.name for m in metrics)
     wanted = check_names("objective", objective)
     if not wanted:
         raise ValueError(f"objective must name at least one of {', '.join(names)}, got ()")
+    if len({*wanted}) < len(wanted):
+        raise ValueError(f"objective must name a metric only once, got {shown(objective)}")
     return tuple(metrics[names.index(one_of("objective", name, names))] for name in wanted)
 
 

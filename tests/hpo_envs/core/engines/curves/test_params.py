@@ -67,6 +67,7 @@ WORDS: list[tuple[dict[str, Any], str]] = [
     ({"objective": ("loss", "x")}, "objective must be one of loss, accuracy, got 'x'"),
     ({"objective": 3}, "objective must be a name or a tuple of names, got 3"),
     ({"objective": ()}, "objective must name at least one of loss, accuracy, got ()"),
+    ({"objective": ("loss", "loss")}, "objective must name a metric only once, got ('loss', 'loss')"),
     (
         {"held_out": ("tests",)},
         "metric must be one of loss, test, accuracy in table toy/curves, got 'tests', did you mean 'test'?",
