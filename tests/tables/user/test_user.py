@@ -110,7 +110,7 @@ def test_file_that_promises_more_than_memory_is_rejected_and_pipe_is_not_read(tm
         for name in ("head", "values"):
             archive.writestr(f"{name}.npy", header.getvalue() + bytes(64))
     (tmp_path / "a.npz").write_bytes(hashlib.sha256(stream.getvalue()).digest() + stream.getvalue())
-    with pytest.raises(ValueError, match="a.npz must be a table written by hpo-envs, got another file: .*: Unable to "):
+    with pytest.raises(ValueError, match="a.npz must be a table written by hpo-envs, got another file: Unable to "):
         user.load(tmp_path / "a.npz")
     os.mkfifo(tmp_path / "b.npz")
     rejects("b.npz must be a regular file, got a pipe or a device", user.load, tmp_path / "b.npz")
