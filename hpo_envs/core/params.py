@@ -515,7 +515,7 @@ def check_objective(objective: Any) -> Objectives:
 
 
 def rewarded(objective: Objectives, metrics: tuple[Metric, ...]) -> tuple[Metric, ...]:
-    """Return the metrics that `objective` names, of those agents may see; ValueError for none, unknown or equal ones."""
+    """Return the metrics that `objective` names, that agents may see; ValueError for none, unknown or equal ones."""
     names = tuple(m.name for m in metrics)
     wanted = check_names("objective", objective)
     if not wanted:
