@@ -93,7 +93,7 @@ def _tested(verdict: str, test: Mapping[str, Any]) -> str:
 
 def milliseconds(seconds: float | None) -> str:
     """Return seconds as text in milliseconds: two significant digits, or whole from 100 ms on; empty for None."""
-    return "" if seconds is None else f"{1000 * seconds:.2g}" if seconds < 0.1 else f"{1000 * seconds:,.0f}"
+    return "" if seconds is None else f"{1000 * seconds:.2g}" if seconds < 0.0995 else f"{1000 * seconds:,.0f}"
 
 
 def _heat(t: Mapping[str, Any], key: str) -> str:

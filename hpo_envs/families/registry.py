@@ -75,7 +75,7 @@ def find(env_id: str) -> Spec | None:
             return spec
     if env_id in plugins.of("families"):
         add(_of_plugin(plugins.of("families")[env_id]))
-        return SPECS[env_id]
+        return find(env_id)
     for family in _of_users():
         match = re.fullmatch(rf"{family.name}-(.+)-v0", str(env_id))
         if match and user.exists(match[1]):

@@ -103,17 +103,19 @@ def test_names_of_others_neither_break_the_import_nor_replace_what_ships(tmp_pat
     (broken / "METADATA").write_text("Metadata-Version: 2.1\nName: other\nVersion: 1\n")
     (broken / "entry_points.txt").write_bytes(b"[hpo_envs.tables]\n\xff = math:sqrt\n")
     points = "[hpo_envs.tables]\nweird name = m:t\n../up = m:t\n[hpo_envs.families]\nnot an id = m:F\na/b-v0 = m:F\n"
-    points += "Taken-v0 = late:FAMILY\n"
+    points += "Taken-v0 = late:FAMILY\nHidden-v0 = late:HIDDEN\n"
     (tmp_path / "late-1.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: late\nVersion: 1\n")
     (tmp_path / "late-1.dist-info" / "entry_points.txt").write_text(points)
     (tmp_path / "late.py").write_text(
         "import dataclasses\nfrom hpo_envs.families.registry import FAMILIES\nold = FAMILIES['NMTHPO']\n"
         "FAMILY = dataclasses.replace(old, name='Taken', ids=(old.ids[0], old.ids[0]._replace(id='Taken-v0')))\n"
+        "HIDDEN = dataclasses.replace(old, name='Hidden', ids=(old.ids[0]._replace(id='Hidden-v0'),), listed=False)\n"
     )
     done = ran(
         tmp_path,
         f"import os\nos.environ['HPO_ENVS_TABLES'] = {str(tables)!r}\n"
         "from hpo_envs.commands.main import main\nfrom hpo_envs.families.registry import SPECS\n"
+        "from hpo_envs.families.registry import find\nassert find('Hidden-v0').family == 'Hidden'\n"
         "kept = SPECS['NMTHPO-zhen-v0']\nassert main(['list']) == 0\n"
         "assert SPECS['NMTHPO-zhen-v0'] is kept and 'Taken-v0' not in SPECS\n"
         "os.environ['HPO_ENVS_TABLES'] = os.environ['HPO_ENVS_DATA'] = '~nobody-here/x'\n"
