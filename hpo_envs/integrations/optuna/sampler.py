@@ -12,7 +12,7 @@ from hpo_envs import agents
 from hpo_envs.agents.base import Agent, whole
 from hpo_envs.agents.problem import Problem
 from hpo_envs.tables.checks import extra_module
-from hpo_envs.tables.table import Floats, Hyperparameter, feature_matrix
+from hpo_envs.tables.table import Hyperparameter, feature_matrix
 from hpo_envs.tables.user.space import Points, axes_of
 
 optuna = extra_module("optuna", "optuna", "samplers")
@@ -135,8 +135,9 @@ class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defin
             action = self._random() if self._agent.done or used else self._agent.ask()
             if not self._agent.done:
                 self._asked[trial.number] = action
-            point = self._point(action)
-        return {name: _value(d, v) for (name, d), v in zip(space.items(), point.tolist(), strict=True)}
+            if self._finite:
+                self._used[int(action)] = True
+            return self._values(action)
 
     def _begin(self, space: dict[str, Any], study: Any) -> None:
         """Draw candidates and create the agent for a new search space, without observations."""
@@ -154,12 +155,10 @@ class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defin
         self._agent: Agent = agents.make(self._name, problem, seed, **self._hyperparameters)
         self._told: set[int] = set()
 
-    def _point(self, action: Any) -> Floats:
-        """Mark a candidate as used; return the (d,) values of an action, as stored by Optuna."""
-        if not self._finite:
-            return np.array(self._points.raw(np.asarray(action)[None])[0])
-        self._used[int(action)] = True
-        return np.array(self._raw[int(action)])
+    def _values(self, action: Any) -> dict[str, Any]:
+        """Return the values that an action suggests, by parameter."""
+        raw = self._raw[int(action)] if self._finite else self._points.raw(np.asarray(action)[None])[0]
+        return {name: _value(d, v) for (name, d), v in zip((self._space or {}).items(), raw.tolist(), strict=True)}
 
     def _random(self) -> Any:
         """Return a random action; among candidates, an unused one if any is left."""
@@ -184,7 +183,12 @@ class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defin
             if not known and (number not in rewards or not self._agent.listens):
                 continue
             self._told.add(number)
-            action = self._asked.pop(number) if known else self._action_of(finished[number].params)
+            params = finished[number].params
+            action = self._asked.pop(number) if known else None
+            # Enqueued trials, and those with other ranges, do not have the values that were suggested.
+            other = known and any(params.get(n, v) != v for n, v in self._values(action).items())
+            if not known or (other and self._agent.listens):
+                action = self._action_of(params)
             # As failures, trials that violate a constraint would not show a model where it is violated.
             status = "failed" if number not in rewards and not _breaks(finished[number]) else "ok"
             reward, info = rewards.get(number, worst), {"cost": 1.0, "metrics": {}, "status": status}

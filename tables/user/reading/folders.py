@@ -140,7 +140,7 @@ def _of_mlflow(meta: RunDocument, run: str) -> RunDocument:
     """Return the id of a run in MLflow's file store, and its status and duration in seconds if `meta` has them."""
     start, end, code = (meta.get(key, "") for key in ("start_time", "end_time", "status"))
     times = {"seconds": (end - start) / 1000} if is_number(start) and is_number(end) else {}
-    state = MLFLOW.get(code, code) if isinstance(code, (int, str)) else str(code)
+    state = MLFLOW.get(code, code) if isinstance(code, int) else str(code)
     found = {"run_id": run} | ({"status": state} if code != "" else {})
     return found | times
 

@@ -56,6 +56,21 @@ def bowl(trial: Any) -> float:
     return (x - 0.3) ** 2 + trial.suggest_int("k", 0, 4) * 0.2 + (kind == "b")
 
 
+@pytest.mark.parametrize("name", ["box-bo", "bo-ei-rbf"])
+def test_enqueued_values_are_reported_at_their_own_point(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[Any] = []
+    study = optuna.create_study(sampler=AgentSampler(name, seed=0, candidates=40))
+    study.optimize(lambda trial: trial.suggest_float("x", 0, 1), n_trials=3)
+    sampler = study.sampler
+    given = type(sampler._agent).tell
+    monkeypatch.setattr(type(sampler._agent), "tell", lambda a, x, r, i: (told.append((x, r)), given(a, x, r, i))[1])
+    study.enqueue_trial({"x": 0.125})
+    study.optimize(lambda trial: trial.suggest_float("x", 0, 1), n_trials=3)
+    points = {reward: sampler._values(action)["x"] for action, reward in told}
+    assert abs(points[-0.125] - 0.125) < 0.05  # the nearest candidate
+    assert all(abs(x + reward) < 0.05 for reward, x in points.items())
+
+
 @pytest.mark.parametrize("name", OURS)
 def test_failures_and_results_of_others_are_heard(name: str) -> None:
     study = optuna.create_study(sampler=AgentSampler(name, seed=0, candidates=50))
