@@ -122,7 +122,7 @@ def draw(
 def _one(
     t: TableTask, held_out: frozenset[str], rng: np.random.Generator, how: EpisodeDistribution
 ) -> tuple[TableTask, npt.NDArray[np.intp], npt.NDArray[np.intp], Floats]:
-    """Draw an episode: task, rows, indices of source tasks, and rewards; a degenerate episode is redrawn."""
+    """Draw an episode of task `t`; return `t`, rows, indices of source tasks, and rewards; redraw a degenerate one."""
     kept = np.array([i for i, languages in enumerate(t.sources) if not held_out & set(languages)])
     low, high = how.sources
     if rng.random() < how.some:

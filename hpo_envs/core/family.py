@@ -18,7 +18,7 @@ class Spec(NamedTuple):
     Attributes:
         id: Id for `gym.make`.
         tables: Names of the tables.
-        kwargs: Arguments that the id fixes; callers may override them.
+        kwargs: Arguments that the id sets; callers may override them.
         entry_point: `module:Class` of the scalar form; if empty in a family's record, that of the family.
         vector_entry_point: `module:Class` of the vectorized form; if empty in a family's record, `XVectorEnv` beside
             `XEnv`.

@@ -12,6 +12,7 @@ the last evaluations, of `UNSYNCED` seconds.
 import hashlib
 import itertools
 import json
+import shutil
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -350,8 +351,10 @@ class SearchRecord:
         self._take(self._journal.records[-1])
 
     def discard(self) -> None:
-        """Delete the journal; checkpoints and reports stay."""
+        """Delete the journal, and reports and checkpoints, which the next search would take for its own."""
         (self.folder / NAME).unlink()
+        for name in ("reports", "checkpoints"):
+            shutil.rmtree(self.folder / name, ignore_errors=True)  # which follows no links
 
     @property
     def running(self) -> list[Evaluation]:

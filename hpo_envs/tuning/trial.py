@@ -104,6 +104,8 @@ class Trial:
         """
         if not self._sign:
             return False
+        if self._steps and not any(last < part * self._steps <= at for part in CHECKS):
+            return False  # before the curves are read, which takes time at each report
         curves = [read_curve(path) for path in self._folder.iterdir() if path.name.isdigit()]
         curves = [curve for curve in curves if curve]
         end = self._steps or max(curve[-1][0] for curve in curves)

@@ -30,7 +30,7 @@ PARTS = re.compile(r"checkpoint-\d+|files|params|metrics|\.hydra")
 """Pattern of the names of folders that belong to the run of the folder above."""
 
 TEXTS = {"metrics.csv", "progress.csv", "hparams.yaml", "config.yaml", "overrides.yaml"}
-"""Files of runs that are not JSON."""
+"""Names of files of runs that are not JSON, except those of MLflow."""
 
 YAML = re.compile(r"^( *)([^\s#:'\"-][^:\n]*|'[^'\n]*'|\"[^\"\n]*\"):(?: +(.*))?$")
 """Pattern of a line of simple YAML, `key: value`, without spaces at its end."""

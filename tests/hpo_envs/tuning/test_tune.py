@@ -376,3 +376,18 @@ def test_joined_search_has_bounds_and_repeats_of_first(
     tune(helpers.train, helpers.SPACE, out=tmp_path, budget=8, join=True, progress=False, **given)
     module.join(tmp_path)
     assert seen == [(low, confirm)] * 2
+
+
+def test_discarded_search_leaves_no_checkpoint_and_no_report(tmp_path: Path) -> None:
+    def wrong(config: Any, resume_from: Path, epochs: int) -> float:
+        (resume_from / "state").write_text("old")
+        return undefined  # type: ignore[name-defined]  # noqa: F821
+
+    def right(config: Any, resume_from: Path, epochs: int) -> float:
+        assert not (resume_from / "state").exists()
+        return float(config["x"])
+
+    given: dict[str, Any] = {"epochs": 3, "budget": 9, "agent": "random", "out": tmp_path, "progress": False}
+    rejects("Nothing of the search is kept", tune, wrong, {"x": (0.0, 1.0)}, **given)
+    assert not any((tmp_path / name).exists() for name in ("reports", "checkpoints"))
+    assert all(e.status == "ok" for e in tune(right, {"x": (100.0, 200.0)}, **given))
