@@ -52,6 +52,11 @@ class Plugin(NamedTuple):
             return None
 
 
+def is_name(kind: PluginGroup, name: str) -> bool:
+    """Return whether a plugin of a group may have a name, see `NAMES`."""
+    return re.fullmatch(NAMES[kind], name, re.ASCII) is not None
+
+
 def of_id(env_id: str) -> Plugin | None:
     """Return the plugin that provides an environment id, or the table in it; None if there is none."""
     table = re.fullmatch(r"Table\w+-(.+)-v0", env_id)
@@ -83,7 +88,7 @@ def of(kind: PluginGroup) -> dict[str, Plugin]:
     for point in _points().select(group=f"hpo_envs.{kind}"):
         if point.dist is None:
             continue
-        if not re.fullmatch(NAMES[kind], point.name, re.ASCII):
+        if not is_name(kind, point.name):
             rule = f"of {point.dist.name} in hpo_envs.{kind} must match {NAMES[kind]}"
             warnings.warn(f"names {rule}, got {point.name!r}, which is left out", stacklevel=2)
         else:

@@ -177,7 +177,7 @@ def _of_plugin(plugin: plugins.Plugin) -> Family:
     family = plugin.load()
     if not isinstance(family, Family) or plugin.name not in [spec.id for spec in family.ids]:
         raise ValueError(f"plugin {plugin.name} of {plugin.package} must name a Family with this id, got {family!r}")
-    if wrong := [spec.id for spec in family.ids if not re.fullmatch(plugins.NAMES["families"], spec.id, re.ASCII)]:
+    if wrong := [spec.id for spec in family.ids if not plugins.is_name("families", spec.id)]:
         raise ValueError(f"ids of plugin {plugin.name} must match {plugins.NAMES['families']}, got {wrong[0]!r}")
     known = FAMILIES.keys() | {spec.id for each in FAMILIES.values() for spec in each.ids}
     if taken := [name for name in (family.name, *(spec.id for spec in family.ids)) if name in known]:

@@ -104,12 +104,12 @@ class Trial:
         """
         if not self._sign:
             return False
-        if self._steps and not any(last < part * self._steps <= at for part in CHECKS):
+        if self._steps and not _is_check(last, at, self._steps):
             return False  # before the curves are read, which takes time at each report
         curves = [read_curve(path) for path in self._folder.iterdir() if path.name.isdigit()]
         curves = [curve for curve in curves if curve]
         end = self._steps or max(curve[-1][0] for curve in curves)
-        if not any(last < part * end <= at for part in CHECKS):
+        if not _is_check(last, at, end):
             return False
         whole = [curve for curve in curves if curve[-1][0] >= end]
         if len(whole) < WHOLE:
@@ -122,6 +122,11 @@ class Trial:
         self.forecast = self._sign * expected
         # Few others may have changed places by chance: a training that leads the best of them continues.
         return bool(bound < ends.max() and (len(whole) >= ENOUGH or own < now[ends.argmax()]))
+
+
+def _is_check(last: int, at: int, end: int) -> bool:
+    """Return whether one of `CHECKS`, as a part of `end`, lies after step `last` and at or before step `at`."""
+    return any(last < part * end <= at for part in CHECKS)
 
 
 def forecast(now: Any, ends: Any, score: float) -> tuple[float, float]:
