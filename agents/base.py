@@ -182,14 +182,16 @@ class Planned(Agent):
             self.done = True
 
 
+_NUMBERS = (int, float, np.integer, np.floating)
+
+
 def whole(name: str, value: Any, least: int) -> int:
     """Return `value` as an int.
 
     Raises:
-        ValueError: The value is a bool, a string, or not a whole number >= `least`.
-        TypeError: The value is not a number, such as None.
+        ValueError: The value is not a whole number >= `least`, or a bool.
     """
-    if isinstance(value, (bool, str)) or value % 1 != 0 or value < least:
+    if not isinstance(value, _NUMBERS) or isinstance(value, bool) or value % 1 != 0 or value < least:
         raise ValueError(f"{name} must be an int >= {least}, got {value!r}")
     return int(value)
 
@@ -198,9 +200,8 @@ def positive(name: str, value: float) -> float:
     """Return `value` as a float.
 
     Raises:
-        ValueError: The value is not finite or not > 0.
-        TypeError: The value is not a number, such as None.
+        ValueError: The value is not a finite number > 0.
     """
-    if not (np.isfinite(value) and value > 0):
+    if not (isinstance(value, _NUMBERS) and np.isfinite(value) and value > 0):
         raise ValueError(f"{name} must be a finite number > 0, got {value!r}")
     return float(value)

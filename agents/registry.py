@@ -19,7 +19,7 @@ from gymnasium.spaces import Box, Discrete
 from hpo_envs.agents.base import Agent
 from hpo_envs.agents.problem import Problem, private
 from hpo_envs.tables import plugins
-from hpo_envs.tables.checks import one_of
+from hpo_envs.tables.checks import one_of, shown
 
 LARGEST_GRAPH = 5000
 """Largest number of candidates of a graph: `similarity_graph.LARGEST`, repeated to spare the import of its module."""
@@ -251,7 +251,7 @@ def entry(name: str) -> Registration:
 
 def _plugin(name: str) -> plugins.Plugin | None:
     """Return the plugin with a name; None if there is none, or if an agent of this package has the name."""
-    return None if name in AGENTS else plugins.of("agents").get(name)
+    return plugins.of("agents").get(name) if isinstance(name, str) and name not in AGENTS else None
 
 
 @functools.cache
@@ -395,7 +395,12 @@ def make_each(
     made, mutable = factory(agent) if isinstance(agent, str) else agent, (list, dict, set, np.ndarray)
     for seed, own in zip(seeds, [None] * len(seeds) if rows is None else rows, strict=True):
         copies = {k: copy.deepcopy(v) if isinstance(v, mutable) else v for k, v in hyperparameters.items()}
-        yield made(private(problem, seed, own), seed, **copies)
+        found = made(private(problem, seed, own), seed, **copies)
+        if not callable(getattr(found, "ask", None)):
+            raise ValueError(
+                f"agent must be a factory of objects with ask, tell and recommend, got {shown(found)} of it"
+            )
+        yield found
 
 
 def make(

@@ -48,13 +48,13 @@ def scalar(value: Any) -> Any:
     """Convert a number of another library to a Python number; return values of Python unchanged.
 
     Decimals and fractions become floats; a NumPy scalar, or an array or tensor of one element, is converted by `item`.
-    Masked values, fractions beyond the range of floats, and other objects are returned unchanged.
+    Masked values, times, fractions beyond the range of floats, and other objects are returned unchanged.
     """
     if isinstance(value, (Decimal, Fraction)):
         with contextlib.suppress(OverflowError, ValueError):  # of sNaN
             return float(value)
-    shape = getattr(value, "shape", None)
-    if isinstance(shape, tuple) and math.prod(shape) == 1 and not np.ma.is_masked(value):
+    shape, kind = getattr(value, "shape", None), getattr(getattr(value, "dtype", None), "kind", "")
+    if isinstance(shape, tuple) and math.prod(shape) == 1 and kind not in ("m", "M") and not np.ma.is_masked(value):
         return value.item() if hasattr(value, "item") else float(value) if hasattr(value, "__float__") else value
     return value
 

@@ -21,7 +21,7 @@ from hpo_envs.benchmarks.study import study as studies
 from hpo_envs.benchmarks.study.block import Block, blocks_of, digest_of
 from hpo_envs.benchmarks.study.scheduler import StudyState, conduct
 from hpo_envs.benchmarks.study.store import Store
-from hpo_envs.tables.checks import one_of
+from hpo_envs.tables.checks import one_of, shown
 from hpo_envs.tables.files import atomic
 
 if TYPE_CHECKING:
@@ -62,6 +62,8 @@ class Comparison:
         if isinstance(study, (str, Path)):
             study = studies.from_file(Path(study))
         self.study = studies.from_data(study) if isinstance(study, Mapping) else study
+        if not isinstance(self.study, (studies.Study, type(None))):
+            raise ValueError(f"study must be a Study, its content or the path of its file, got {shown(study)}")
         self.folder = None if folder is None else Path(folder)
         self.outcome: StudyState | None = None
         self.missing = self.checked = ""

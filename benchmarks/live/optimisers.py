@@ -93,15 +93,15 @@ def suggested(trial: Any, h: Hyperparameter) -> Any:
 
 
 def of_smac(problem: LiveProblem, seed: int, budget: int) -> Optimiser:
-    """Return SMAC3's facade for hyperparameter optimisation, which ignores violations; silence warnings in all logs."""
+    """Return SMAC3's facade for hyperparameter optimisation, which ignores violations; silence its warnings."""
     smac = extra_module("smac", "optimizers", "live studies")
     from smac.runhistory.dataclasses import TrialValue
 
-    logging.disable(logging.WARNING)
+    logging.getLogger("smac").setLevel(logging.ERROR)
     folder = tempfile.TemporaryDirectory()
     space = to_configspace(space_of(problem.search_space))
     scenario = smac.Scenario(space, n_trials=budget, seed=seed, output_directory=folder.name)
-    facade = smac.HyperparameterOptimizationFacade(scenario, lambda config, seed: 0.0, logging_level=50)
+    facade = smac.HyperparameterOptimizationFacade(scenario, lambda config, seed: 0.0, logging_level=False)
     facade.folder = folder  # kept as long as the facade
 
     def ask() -> tuple[Any, Config]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,7 @@ import numpy.typing as npt
 from hpo_envs.core.params import Params, kind_of
 from hpo_envs.families import registry
 from hpo_envs.tables import draws
+from hpo_envs.tables.checks import shown
 
 
 def seeds_of(env_id: str, seed: int) -> tuple[int, int]:
@@ -25,6 +27,17 @@ def seeds_of(env_id: str, seed: int) -> tuple[int, int]:
     return bits, bits % 2**32
 
 
+def made(make: Callable[..., Any], env_id: str, env_kwargs: Mapping[str, Any], **how: Any) -> Any:
+    """Return `make(env_id, **how, **env_kwargs)`; ValueError if the id has no such argument or lacks one."""
+    try:
+        return make(env_id, **how, **env_kwargs)
+    except TypeError as error:
+        if not re.search(r"\bargument", str(error)):
+            raise
+        found = str(error).partition(" was raised from")[0]
+        raise ValueError(f"env_kwargs must be arguments of {env_id}, got {shown(env_kwargs)}: {found}") from None
+
+
 _ACTIONS: dict[str, tuple[str | None, bool]] = {}
 """Kind of action, and whether a step calls a function, of each id requested so far; no argument changes them."""
 
@@ -32,14 +45,14 @@ _ACTIONS: dict[str, tuple[str | None, bool]] = {}
 def _actions(env_id: str, env_kwargs: Mapping[str, Any]) -> tuple[str | None, bool]:
     if env_id not in _ACTIONS:
         registry.require_spec("env_id", env_id)
-        env: Any = gym.make(env_id, disable_env_checker=True, **env_kwargs)
+        env = made(gym.make, env_id, env_kwargs, disable_env_checker=True)
         _ACTIONS[env_id] = kind_of(env), env.unwrapped.params.live
         env.close()
     return _ACTIONS[env_id]
 
 
 def kind_of_action(env_id: str, env_kwargs: Mapping[str, Any]) -> str | None:
-    """Return the kind of an id's actions, see `hpo_envs.core.params.ActionKind`; a `ValueError` if it is unknown."""
+    """Return the kind of an id's actions, see `hpo_envs.core.params.ActionKind`; `ValueError`: see `arguments`."""
     return _actions(env_id, env_kwargs)[0]
 
 
@@ -58,8 +71,11 @@ def arguments(env_id: str, env_kwargs: Mapping[str, Any]) -> dict[str, Any]:
     """Return the given arguments of an environment, for rows or arms with the default `shuffle=True` of comparisons.
 
     Raises:
-        ValueError: `shuffle` or `subsample` is given, but actions are neither rows nor arms of a table.
+        ValueError: The id has no such argument or lacks one, or `shuffle` or `subsample` is given, but actions are
+            neither rows nor arms of a table.
     """
+    if not isinstance(env_kwargs, Mapping):
+        raise ValueError(f"env_kwargs must be a mapping of arguments, got {shown(env_kwargs)}")
     if has_rows(env_id, {k: v for k, v in env_kwargs.items() if k not in ("shuffle", "subsample")}):
         return {"shuffle": True, **env_kwargs}
     for name in ("shuffle", "subsample"):

@@ -19,7 +19,7 @@ from hpo_envs import agents
 from hpo_envs.agents import Agent, Problem
 from hpo_envs.agents.problem import sealed
 from hpo_envs.benchmarks.analysis.scales import Scales
-from hpo_envs.benchmarks.runs.episodes import Episodes, arguments, is_live, seeds_of
+from hpo_envs.benchmarks.runs.episodes import Episodes, arguments, is_live, made, seeds_of
 from hpo_envs.benchmarks.runs.executors import AnyExecutor, calls_on
 from hpo_envs.benchmarks.runs.frame import Runs
 from hpo_envs.benchmarks.runs.limits import one_blas_thread
@@ -38,6 +38,9 @@ Target = Callable[[Any, float], bool]
 
 TOGETHER = 16
 """Largest number of seeds per call of an executor."""
+
+MOST_SEEDS = 1_000_000
+"""Largest number of seeds of a run or a study, so that a typing error does not fill the memory."""
 
 _STRIPPED = ("held_out", "row", "action_mask", "status_code")
 
@@ -99,7 +102,7 @@ def run(
     Raises:
         ValueError: The id or agent is unknown, another argument is invalid, or an agent suggests or recommends an
             invalid action.
-        TypeError: The environment or the agent has no such argument.
+        TypeError: The agent has no such argument.
         AgentError: An isolated agent failed.
     """
     registry.require_spec("env_id", env_id)
@@ -108,13 +111,13 @@ def run(
     if executor is not None:
         return _elsewhere(functools.partial(run, agent, env_id, **given, **hyperparameters), seeds, executor, progress)
     hashed, own = map(list, zip(*(seeds_of(env_id, s) for s in seeds), strict=True))
-    kwargs = arguments(env_id, env_kwargs or {})
+    kwargs = arguments(env_id, {} if env_kwargs is None else env_kwargs)
     if budget is not None:
         kwargs["budget"] = budget
     if len(seeds) > 1 and is_live(env_id, kwargs):
         # In a batch, ended episodes would continue calling the function.
         return Runs(run(agent, env_id, [s], progress=progress, **given, **hyperparameters)[0] for s in seeds)
-    envs: Any = gym.make_vec(env_id, num_envs=len(seeds), autoreset_mode=AutoresetMode.NEXT_STEP, **kwargs)
+    envs = made(gym.make_vec, env_id, kwargs, num_envs=len(seeds), autoreset_mode=AutoresetMode.NEXT_STEP)
     who = f"{agent if isinstance(agent, str) else getattr(agent, '__qualname__', repr(agent))} on {env_id}"
     with contextlib.ExitStack() as stack:
         stack.enter_context(one_blas_thread())
@@ -285,10 +288,14 @@ def _listed(values: npt.NDArray[Any], chosen: list[int] | None) -> list[Any]:
 
 
 def _check_seeds(seeds: Iterable[int]) -> list[int]:
-    listed = list(seeds)
+    if not np.iterable(seeds):
+        raise ValueError(f"seeds must be a list of ints or a range, got {shown(seeds)}")
+    listed = list(itertools.islice(seeds, MOST_SEEDS + 1))
+    if len(listed) > MOST_SEEDS:
+        raise ValueError(f"seeds must be at most {MOST_SEEDS}, got more in {shown(seeds)}")
     for s in listed:
         if not is_integer(s) or not 0 <= s < 2**63:
             raise ValueError(f"seeds must be ints >= 0 and below 2**63, got {shown(s)}")
     if not listed or len(set(listed)) != len(listed):
-        raise ValueError(f"seeds must be distinct and not empty, got {listed!r}")
+        raise ValueError(f"seeds must be distinct and not empty, got {shown(listed)}")
     return [int(s) for s in listed]

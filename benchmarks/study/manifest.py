@@ -11,7 +11,7 @@ from urllib.parse import unquote
 
 import numpy as np
 
-from hpo_envs.benchmarks.study.study import MOST_SEEDS
+from hpo_envs.benchmarks.runs.loop import MOST_SEEDS
 from hpo_envs.tables.checks import regular
 from hpo_envs.tables.files import atomic
 from hpo_envs.tables.files.lock import locked

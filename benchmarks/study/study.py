@@ -40,6 +40,7 @@ import gymnasium as gym
 from hpo_envs import agents as registry
 from hpo_envs.agents.registry import install, supported
 from hpo_envs.benchmarks.runs import problem_of
+from hpo_envs.benchmarks.runs.loop import MOST_SEEDS
 from hpo_envs.families import registry as env_registry
 from hpo_envs.families.registry import SPECS
 from hpo_envs.tables.checks import nearest, one_of, parsed
@@ -149,9 +150,6 @@ SEEDS, SLOW_SEEDS = 100, 20
 
 LONGEST_NAME = 120
 """Maximum length of an agent's percent-encoded name, because file names contain it."""
-
-MOST_SEEDS = 1_000_000
-"""Largest number of seeds of a study, so that a typing error does not fill the memory."""
 
 
 def from_file(path: Path) -> Study:
@@ -269,6 +267,8 @@ def entrants(entry: Any, isolated: Any) -> list[Entrant]:
             "an agent must be a name or a table with a name, whose algorithm is a text and hyperparameters a table, "
             f"got {entry!r}"
         )
+    if nan := [k for k, v in hyperparameters.items() if v != v]:  # NaN differs from itself, so no run would be found
+        raise ValueError(f"hyperparameters of agent {name!r} must not be NaN, got {nan[0]} = nan")
     if not 0 < len(quote(name, safe="")) <= LONGEST_NAME or not name.isprintable():
         raise ValueError(
             f"an agent's name must be 1 to {LONGEST_NAME} printable characters, as in file names, got {name!r:.200}"

@@ -113,7 +113,8 @@ def kind_of(spec: Spec) -> Literal["measured", "surrogate"]:
     """Return `surrogate` for an id whose `Spec` says so or that has a synthetic table, else `measured`."""
     from hpo_envs.tables import store
 
-    return "surrogate" if spec.surrogate or any(map(store.synthetic, spec.tables)) else "measured"
+    synthetic = any(store.exists(table) and store.synthetic(table) for table in spec.tables)
+    return "surrogate" if spec.surrogate or synthetic else "measured"
 
 
 def installed(spec: Spec) -> bool:

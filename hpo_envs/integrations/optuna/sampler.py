@@ -9,9 +9,11 @@ import gymnasium as gym
 import numpy as np
 
 from hpo_envs import agents
-from hpo_envs.agents.base import Agent, whole
+from hpo_envs.agents.base import Agent
 from hpo_envs.agents.problem import Problem
-from hpo_envs.tables.checks import extra_module
+from hpo_envs.core.engines.function.params import MOST_CANDIDATES
+from hpo_envs.core.params import check_int
+from hpo_envs.tables.checks import extra_module, shown
 from hpo_envs.tables.table import Hyperparameter, feature_matrix
 from hpo_envs.tables.user.space import Points, axes_of
 
@@ -61,7 +63,14 @@ class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defin
         if not {"rows", "objectives", "box"} & supports:
             kinds = ", ".join(agents.entry(agent).supports)
             raise ValueError(f"agent must work on featured rows or boxes, got {agent!r}, which works on {kinds}")
-        self._name, self._hyperparameters, self._count = agent, hyperparameters, whole("candidates", candidates, 2)
+        if not (constraints_func is None or callable(constraints_func)):
+            raise ValueError(f"constraints_func must be None or callable, got {shown(constraints_func)}")
+        self._name, self._hyperparameters, self._count = (
+            agent,
+            hyperparameters,
+            check_int("candidates", candidates, 2, MOST_CANDIDATES),
+        )
+        seed = None if seed is None else check_int("seed", seed, 0, 2**32 - 1)
         self._constraints = constraints_func
         self._finite = bool({"rows", "objectives"} & supports)
         self._independent = optuna.samplers.RandomSampler(seed=seed)
@@ -152,7 +161,11 @@ class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defin
             axes: Any = axes_of(self._points.space)
             problem = Problem(gym.spaces.Box(0.0, 1.0, (len(space),), np.float64), objectives=objectives, axes=axes)
         self._asked = {n: self._action_of(study.trials[n].params) for n in self._asked}
-        self._agent: Agent = agents.make(self._name, problem, seed, **self._hyperparameters)
+        try:
+            self._agent: Agent = agents.make(self._name, problem, seed, **self._hyperparameters)
+        except TypeError as error:
+            given = shown(self._hyperparameters)
+            raise ValueError(f"hyperparameters must be arguments of {self._name}, got {given}: {error}") from None
         self._told: set[int] = set()
 
     def _values(self, action: Any) -> dict[str, Any]:

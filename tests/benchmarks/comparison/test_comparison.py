@@ -84,6 +84,8 @@ def test_given_runs_are_compared() -> None:
     assert {c["agent"] for c in comparison.scores["cells"]} == {*STUDY["agents"]}
     with raises("path must be given if the runs are in no folder, got None"):
         comparison.report()
+    with raises("study must be a Study, its content or the path of its file, got 3"):
+        Comparison(3)  # type: ignore[arg-type]
     with raises("run must be called once, on a comparison of a study, got no study"):
         comparison.run()
 

@@ -1,5 +1,6 @@
 """The benchmark of live tuning: problems, stored runs, regret."""
 
+import logging
 import sys
 
 import numpy as np
@@ -98,3 +99,4 @@ def test_other_packages_are_asked_for_active_hyperparameters_only(package, name)
         trial, config = optimiser.ask()
         assert ("degree" in config) == (config["kernel"] == "poly")
         optimiser.tell(trial, 0.0)
+    assert logging.getLogger("other").isEnabledFor(logging.WARNING)

@@ -33,11 +33,25 @@ def test_target_is_asked_of_every_evaluation() -> None:
 
 @pytest.mark.parametrize(
     ("seeds", "message"),
-    [([], "not empty"), ([1, 1], "distinct"), ([-1], "ints >= 0"), ([1.5], "got 1.5"), ([2**63], "below 2")],
-)
+    [
+        ([], "not empty"), ([1, 1], "distinct"), ([-1], "ints >= 0"), ([1.5], "got 1.5"), ([2**63], "below 2"),
+        (3, "seeds must be a list of ints or a range, got 3"), (range(10**10), r"at most 1000000, got more in range"),
+    ],
+)  # fmt: skip
 def test_seeds_are_validated(seeds: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         run("random", "NMTHPO-zhen-v0", seeds)
+
+
+def test_arguments_and_factories_are_validated() -> None:
+    for _ in range(2):  # the first call of an id also makes a scalar environment
+        for given, message in (({"sed": 1}, r"got .*\{.*'sed': 1\}: .*'sed'"), (3, "a mapping of arguments, got 3")):
+            with pytest.raises(ValueError, match=f"env_kwargs must be .*{message}"):
+                run("random", "NMTHPO-zhen-v0", [0], env_kwargs=given)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="env_kwargs must be arguments of FunctionHPO-v0, got {}: .*'function'"):
+        run("random", "FunctionHPO-v0", [0])
+    with pytest.raises(ValueError, match="agent must be a factory of objects with ask, .*, got None"):
+        run(lambda problem, seed: None, "NMTHPO-zhen-v0", [0])  # type: ignore[arg-type, return-value]
 
 
 THREADS = """

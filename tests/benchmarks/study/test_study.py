@@ -1,6 +1,7 @@
 """Studies: files, seeds, resuming, failing agents, interruption."""
 
 import importlib
+import math
 import os
 import signal
 import subprocess
@@ -80,6 +81,7 @@ def test_agent_without_its_package_says_what_to_install(monkeypatch: pytest.Monk
         ({"agents": ["random", "random"]}, "agents must be distinct, got 'random' twice"),
         ({"agents": [{"hyperparameters": {}}]}, "an agent must be a name or a table with a name"),
         ({"agents": [{"name": "mine", "algorithm": 3}]}, "whose algorithm is a text"),
+        ({"agents": [{"name": "bo-ucb", "hyperparameters": {"beta": math.nan}}]}, "must not be NaN, got beta = nan"),
         ({"agents": [{"name": "random", "hyperparameters": [4]}]}, "and hyperparameters a table"),
         ({"agents": ["nowhere:Agent"]}, "agent must be importable as module:factory, got 'nowhere:Agent'"),
         ({"environments": "FunctionHPO-v0"}, "environment must need no function, space .*, got 'FunctionHPO-v0'"),

@@ -26,6 +26,7 @@ def test_every_listed_id_is_of_its_family() -> None:
     assert listed == list(SPECS)
     assert all(registry.family_of(i) is FAMILIES[s.family] for i, s in SPECS.items())
     assert registry.family_of("CartPole-v1") is None
+    assert all(registry.kind_of(s) in ("measured", "surrogate") for f in FAMILIES.values() for s in f.ids)
 
 
 GROUPS = [

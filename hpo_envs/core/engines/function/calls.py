@@ -152,8 +152,9 @@ def read(returned: Any, objectives: tuple[str, ...], seconds: float) -> Outcome:
     plain = {str(k): scalar(v) for k, v in given.items()}
     numbers = {k: float(v) for k, v in plain.items() if isinstance(v, bool) or is_number(v)}
     cost = numbers.get("cost") if "cost" in objectives else numbers.pop("cost", None)
-    if cost is not None and not 0 <= cost <= LARGEST:
-        return Outcome("failed", seconds=seconds, error=f"cost must be a number from 0 to {LARGEST:g}, got {cost}")
+    if "cost" in plain and (cost is None or not 0 <= cost <= LARGEST):
+        rule = f"cost must be a number from 0 to {LARGEST:g}"
+        return Outcome("failed", seconds=seconds, error=f"{rule}, got {shown(plain['cost'])}")
     if not isinstance(returned, Mapping) and len(objectives) > 1:
         return Outcome("failed", seconds=seconds, error=_complaint(objectives, returned))
     for name in objectives:

@@ -17,7 +17,7 @@ from hpo_envs.core.engines.function.calls import Form, Function, Outcome, check_
 from hpo_envs.core.params import Floats, Params, bounds_of, box, check_budget, check_int, is_integer
 from hpo_envs.core.spaces import MaskedMultiDiscrete
 from hpo_envs.tables.checks import one_of, scalar, shown
-from hpo_envs.tables.table import Metric, Provenance, Table, searched
+from hpo_envs.tables.table import Metric, Provenance, Table, is_number, searched
 from hpo_envs.tables.user.space import Points, axes_of, space_of
 
 CAP = 1e6
@@ -28,6 +28,9 @@ FEWEST, MOST, EACH = 500, 5000, 20
 
 MOST_VALUES = 10_000
 """Largest number of listed values of a hyperparameter; the memory of agents grows with its square."""
+
+MOST_CANDIDATES, CELLS = 10**6, 10**8
+"""Largest numbers of candidates, and of candidates times epochs."""
 
 WITHOUT_BUDGET = 10_000
 """Evaluations of an episode with `budget=None` on a box, because a box never runs out of configurations."""
@@ -85,6 +88,7 @@ class FunctionParams(Params):
         unit = cost_unit if budget_unit == "cost" else budget_unit
         each = 1 if epochs is None or unit != "epochs" else epochs
         count = count_of(candidates, budget if unit == budget_unit else None, each)
+        check_int("candidates times epochs", count * (epochs or 1), high=CELLS)
         raw = points.candidates(count, check_int("candidate_seed", candidate_seed, 0))
         table = _table(name_of(called), points, raw, chosen, epochs, cost_unit)
         whole = float(each * (len(raw) if actions == "candidates" else WITHOUT_BUDGET))
@@ -206,13 +210,13 @@ def _finite(value: Any) -> bool:
 def count_of(candidates: Any, budget: Any, each: int = 1) -> int:
     """Return the number of candidates: the given one, else `EACH` per full evaluation, from `FEWEST` to `MOST`.
 
-    `each` is the budget used by a full evaluation; a budget that is not an int gives `FEWEST`. ValueError if
-    `candidates` is neither None nor an int >= 2.
+    `each` is the budget used by a full evaluation; no budget gives `FEWEST`. ValueError if `candidates` is neither None
+    nor an int from 2 to `MOST_CANDIDATES`.
     """
     if candidates is None:
-        evaluations = min(budget, MOST * each) / each if is_integer(budget) else 0
+        evaluations = min(budget, MOST * each) / each if is_number(budget) and budget > 0 else 0
         return int(min(max(FEWEST, EACH * evaluations), MOST))
-    return check_int("candidates", candidates, 2, optional=True)
+    return check_int("candidates", candidates, 2, MOST_CANDIDATES, optional=True)
 
 
 def _table(

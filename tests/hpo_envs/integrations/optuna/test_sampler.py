@@ -232,7 +232,18 @@ def test_suggestions_keep_steps_scales_and_choices(name: str) -> None:
 def test_wrong_agents_are_named() -> None:
     rejects("agent must work on featured rows or boxes, got 'ttts', which works on arms", AgentSampler, "ttts")
     rejects("agent must be one of .* did you mean 'bo", AgentSampler, "boo")
+    rejects("agent must be one of .*, got \\['bo'\\]", AgentSampler, ["bo"])
     rejects("candidates must be an int >= 2, got 1", AgentSampler, candidates=1)
+    rejects("candidates must be at most 1000000, got 1000000000", AgentSampler, candidates=10**9)
+    rejects("seed must be an int >= 0, got 'x'", AgentSampler, seed="x")
+    rejects("constraints_func must be None or callable, got 3", AgentSampler, constraints_func=3)
+    for given, message in (
+        ({"nope": 1}, "hyperparameters must be arguments of bo, .*'nope'"),
+        ({"initial": None}, "initial must be an int >= 1, got None"),
+    ):
+        study = optuna.create_study(sampler=AgentSampler("bo", **given))
+        with pytest.raises(ValueError, match=message):
+            study.optimize(lambda trial: trial.suggest_float("x", 0, 1), n_trials=2)  # the first is random
     study = optuna.create_study(directions=["minimize"] * 3, sampler=AgentSampler("bo"))
     rejects("objectives must be at most 2 for AgentSampler, got 3", study.ask)
     study = optuna.create_study(sampler=AgentSampler("bo-ehvi-rbf"))

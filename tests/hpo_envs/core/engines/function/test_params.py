@@ -25,7 +25,7 @@ def params(**kwargs: Any) -> FunctionParams:
 
 
 def test_candidates_grow_with_budget_and_keep_their_order() -> None:
-    small, large = params(budget=10), params(budget=100)
+    small, large = params(budget=10), params(budget=100.0)
     assert (small.actions, large.actions) == (FEWEST, EACH * 100)
     assert np.array_equal(small.candidates, large.candidates[:FEWEST])
     assert (params(candidates=7).actions, params(budget=30.0, budget_unit="cost").actions) == (7, FEWEST)
@@ -63,6 +63,7 @@ def test_budget_has_unit_of_its_own() -> None:
         ({"actions": "bix"}, "actions must be one of candidates, box, got 'bix', did you mean 'box'"),
         ({"budget_unit": "epochs"}, "budget_unit must be one of evaluations, cost, got 'epochs'"),
         ({"candidates": 1}, "candidates must be None or an int >= 2, got 1"),
+        ({"candidates": 10**9}, "candidates must be at most 1000000, got 1000000000"),
         ({"candidate_seed": -1}, "candidate_seed must be an int >= 0, got -1"),
         ({"epochs": 3}, "function must yield a score after each epoch"),
         ({"goal": "up"}, "goal must be max or min"),
@@ -90,6 +91,8 @@ def test_wrong_arguments_are_named(kwargs: dict[str, Any], message: str) -> None
 def test_trainings_need_their_form() -> None:
     rejects("function must return its score", FunctionParams.of, example.train_epochs, SPACE)
     rejects("epochs must be an int >= 1, got 0", FunctionParams.of, example.train_epochs, SPACE, epochs=0)
+    message = "candidates times epochs must be at most 100000000, got 1000000000000"
+    rejects(message, FunctionParams.of, example.train_epochs, SPACE, epochs=10**9)
     rejects("actions must be 'candidates' for", FunctionParams.of, example.train_epochs, SPACE, epochs=2, actions="box")
 
 

@@ -66,7 +66,9 @@ def test_function_that_takes_no_dict_is_rejected_before_it_is_called() -> None:
         ({"score": float("-inf"), "loss": 1.0}, "diverged", {"loss": 1.0}), ({"accuracy": 1.0}, "failed", {}),
         (np.ma.masked_all(3).mean(), "failed", {}), ({"score": 1, "m": np.ma.masked}, "ok", {"score": 1.0}),
         (10**400, "failed", {}), (-1e308, "diverged", {}), ({"score": 1.0, "cost": 1e308}, "failed", {}),
-        ([10**5000], "failed", {}), ({"score": 1, "cost": 10**400}, "ok", {"score": 1.0}),
+        ([10**5000], "failed", {}), ({"score": 1, "cost": 10**400}, "failed", {}),
+        *(({"score": 1, "cost": cost}, "failed", {}) for cost in ("12", None, [1], np.datetime64(5, "ns"))),
+        *((made(5, "ns"), "failed", {}) for made in (np.timedelta64, np.datetime64)),
         (None, "failed", {}), ("0.5", "failed", {}), ({"score": 1.0, "cost": -1.0}, "failed", {}),
     ],
 )  # fmt: skip
