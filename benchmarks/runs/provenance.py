@@ -10,6 +10,7 @@ a user's agent; and what a process changes after its imports.
 """
 
 import ast
+import contextlib
 import functools
 import hashlib
 import importlib.util
@@ -246,6 +247,44 @@ def _definitions(thing: Any) -> list[Any]:
     return [*found.values()]
 
 
+def data_of(function: Callable[..., Any]) -> dict[str, str]:
+    """Return the digests of a function's data by name: of what it closes over, defaults, fixed arguments, attributes.
+
+    They tell a search that resumes with other data, of which the code is the same. Numbers, texts, arrays, tables, and
+    collections of these count by value, other objects only by type.
+    """
+    todo: list[Any] = [function]
+    named: dict[str, Any] = {}
+    while todo:
+        part = todo.pop()
+        if inspect.ismethod(part):
+            todo += [part.__func__, part.__self__]
+            continue
+        if isinstance(part, functools.partial):
+            todo.append(part.func)
+            values = {str(place): value for place, value in enumerate(part.args)} | part.keywords
+        elif inspect.isfunction(part):
+            cells = zip(part.__code__.co_freevars, part.__closure__ or (), strict=True)
+            values = {name: cell.cell_contents for name, cell in cells if cell != CellType()}
+            parameters = inspect.signature(part, follow_wrapped=False).parameters
+            values |= {name: p.default for name, p in parameters.items() if p.default is not p.empty}
+        else:
+            values = {} if isinstance(part, type) else getattr(part, "__dict__", {})
+        owner = getattr(part, "__name__", type(part).__name__)
+        for name, value in values.items():
+            label = f"{owner}.{name}"
+            if isinstance(value, functools.partial) or inspect.isroutine(value):
+                if label not in named:  # functions may close over themselves
+                    todo.append(value)
+                value = ""
+            named.setdefault(label, value)
+    found = dict[str, str]()
+    for name, value in sorted(named.items()):
+        with contextlib.suppress(Exception):  # of a user's object, or of one that contains itself
+            found[name] = _digest(_plain(value).encode())
+    return found
+
+
 def _module(thing: Any) -> str:
     return str(getattr(thing, "__module__", None) or "")
 
@@ -313,11 +352,20 @@ def _compiled(function: FunctionType) -> str:
 
 
 def _plain(value: Any) -> str:
-    """A constant as text; the order of a set is not part of it."""
-    if not isinstance(value, frozenset | tuple):
+    """Data as text, without the order of sets; arrays as digests, and other objects as their type."""
+    kind = type(value).__name__
+    if isinstance(value, (bool, int, float, complex, str, bytes, type(None), type(...), np.generic)):
         return repr(value)
-    parts = sorted(map(_plain, value)) if isinstance(value, frozenset) else map(_plain, value)
-    return f"{type(value).__name__}({', '.join(parts)})"
+    if isinstance(value, np.ndarray) and value.dtype.kind != "O":
+        return f"{value.dtype}{value.shape}{_digest(np.ascontiguousarray(value).tobytes())}"
+    if isinstance(value, np.ndarray):
+        return f"{kind}({_plain(value.tolist())})"
+    if hasattr(value, "to_numpy") and not isinstance(value, type):  # a table
+        return f"{kind}({_plain(value.to_numpy())}, {_plain([*getattr(value, 'columns', ())])})"
+    if not isinstance(value, (set, frozenset, tuple, list, dict)):
+        return kind
+    parts = [f"{_plain(k)}: {_plain(v)}" for k, v in value.items()] if isinstance(value, dict) else map(_plain, value)
+    return f"{kind}({', '.join(sorted(parts) if isinstance(value, (set, frozenset)) else parts)})"
 
 
 @functools.cache

@@ -18,7 +18,7 @@ from hpo_envs.agents import Agent, Problem, Source
 from hpo_envs.agents.registry import load
 from hpo_envs.benchmarks.analysis.scales import Scales
 from hpo_envs.benchmarks.runs.limits import one_blas_thread
-from hpo_envs.benchmarks.runs.provenance import called, header_of, imprecise
+from hpo_envs.benchmarks.runs.provenance import called, data_of, header_of, imprecise
 from hpo_envs.core.engines.function.calls import resolve, takes_trial
 from hpo_envs.core.engines.function.params import FunctionParams, count_of, metrics_of
 from hpo_envs.core.family import Spec
@@ -26,7 +26,7 @@ from hpo_envs.core.params import check_int
 from hpo_envs.tables.checks import nearest, scalar, shown
 from hpo_envs.tuning import prior
 from hpo_envs.tuning.constraints import checked
-from hpo_envs.tuning.record import NAME, SearchRecord, encoded
+from hpo_envs.tuning.record import CHECKPOINTS, NAME, SearchRecord, encoded
 
 IDS = tuple(
     Spec(f"{name}-v0", (), vector_entry_point="hpo_envs.tuning.tune", family=name)
@@ -108,7 +108,7 @@ class Preparation:
             external if function is None else function, space, actions=actions,
             epochs=None if function is None else epochs, trials=True, budget=budget, budget_unit=unit,
             objective=objective, goal=goal, bounds=bounds, best=best, reference=reference, candidates=count,
-            candidate_seed=seed, checkpoints=folder / "checkpoints",
+            candidate_seed=seed, checkpoints=folder / CHECKPOINTS,
         )  # fmt: skip
         handed, known = _sources(sources, params)
         problem = Problem(**params.problem(), sources=handed)
@@ -252,7 +252,8 @@ def _header(
         "objectives": list(p.objectives), "goals": [m.goal for m in p.rewarded], "epochs": epochs,
         "agent": run["agent"], "hyperparameters": run["hyperparameters"], "seed": seed, "budget": float(p.budget),
         "budget_unit": p.budget_unit, "cost_unit": p.cost_unit, "actions": p.kind,
-        **({"program": p.function.options} if hasattr(p.function, "options") else {}), "run": run,
+        **({"program": p.function.options} if hasattr(p.function, "options") else {"data": data_of(p.function)}),
+        "run": run,
     }  # fmt: skip
     plain: dict[str, Any] = json.loads(json.dumps(header, default=str))
     return plain

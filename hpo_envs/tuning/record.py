@@ -15,6 +15,7 @@ import json
 import shutil
 import sys
 import time
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,6 +33,9 @@ from hpo_envs.tables.user.space import Points, space_of
 from hpo_envs.tuning.constraints import checked
 
 NAME = "evaluations.journal"
+
+CHECKPOINTS, REPORTS = "checkpoints", "reports"
+"""Subfolders of what trainings leave, which belong to the search of the journal beside them."""
 
 FIXED = ("function", "space", "objectives", "goals", "epochs", "agent", "hyperparameters", "seed", "budget_unit")
 """Settings that a resumed search must keep, besides constraints; budget and workers may change."""
@@ -165,6 +169,12 @@ class SearchRecord:
         self.folder.mkdir(parents=True, exist_ok=True)
         self._journal = Journal(path)
         if not self._journal.records:
+            for part in (self.folder / CHECKPOINTS, self.folder / REPORTS):  # a new search would take them for its own
+                if part.is_dir() and any(part.iterdir()):
+                    raise ValueError(
+                        f"a new search must have a folder without {part.name} of others, got {part}: move them, or "
+                        "choose another folder"
+                    )
             self._journal.append({"what": "search", **(header or {})})
         first = self._journal.records[0]
         if first.get("what") != "search" or not _holds(_is_header, first):
@@ -186,6 +196,13 @@ class SearchRecord:
             self._take(record)
         if header is None:
             return
+        old, new = self.header.get("data", {}), header.get("data", {})
+        if other := sorted(name for name in old.keys() & new.keys() if old[name] != new[name]):
+            warnings.warn(
+                f"the function has other data than at the beginning of the search in {self.folder}: "
+                f"{', '.join(other)}. If scores depend on them, choose another folder",
+                stacklevel=6,
+            )
         if changed := self._check(json.loads(json.dumps(header)), keep):
             self._add({"what": "code", "code": changed})
         if header["budget"] != self.header["budget"]:
@@ -351,10 +368,10 @@ class SearchRecord:
         self._take(self._journal.records[-1])
 
     def discard(self) -> None:
-        """Delete the journal, and reports and checkpoints, which the next search would take for its own."""
-        (self.folder / NAME).unlink()
-        for name in ("reports", "checkpoints"):
+        """Delete reports, checkpoints and journal, all of which are of this search."""
+        for name in (REPORTS, CHECKPOINTS):
             shutil.rmtree(self.folder / name, ignore_errors=True)  # which follows no links
+        (self.folder / NAME).unlink()
 
     @property
     def running(self) -> list[Evaluation]:
@@ -446,6 +463,7 @@ def _is_header(header: Mapping[str, Any]) -> bool:
     kinds: dict[str, type] = {"hyperparameters": dict, "objectives": list, "goals": list, "agent": str, "function": str}
     kinds |= {"budget_unit": str, "cost_unit": str, "candidates": int}
     more: dict[str, type] = {"actions": str, "picked": str, "program": dict, "bounds": dict, "confirm": int}
+    more["data"] = dict
     program = header.get("program", {"command": ""})
     names, limits, points = header["objectives"], header.get("constraints", {}), points_of(header)
     if points.space:

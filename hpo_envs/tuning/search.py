@@ -31,7 +31,7 @@ from hpo_envs.tuning.execution.workers import Job, JobResult
 from hpo_envs.tuning.mistakes import TEXT, cause, in_a_row, mistake, shortened
 from hpo_envs.tuning.preparation import Preparation
 from hpo_envs.tuning.recommendation import FINALISTS, to_confirm
-from hpo_envs.tuning.record import NAME, Evaluation, SearchRecord, apart, other_space, plain
+from hpo_envs.tuning.record import CHECKPOINTS, NAME, REPORTS, Evaluation, SearchRecord, apart, other_space, plain
 from hpo_envs.tuning.trial import Trial
 from hpo_envs.tuning.tuned import Tuned
 
@@ -114,7 +114,7 @@ class Search:
             out = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="hpo_envs-"))
         folder = Path(out).absolute()  # functions may change the working folder
         folder.mkdir(parents=True, exist_ok=True)
-        for part in (NAME, "checkpoints", "reports", "workers", *(p.name for p in folder.glob("[0-9a-f]" * 8))):
+        for part in (NAME, CHECKPOINTS, REPORTS, "workers", *(p.name for p in folder.glob("[0-9a-f]" * 8))):
             place = atomic.inside(folder, folder / part)
             for path in place.iterdir() if place.is_dir() else ():
                 with contextlib.suppress(FileNotFoundError):  # of another process that ends
@@ -154,7 +154,7 @@ class Search:
         keep = accept_changed == "keep"
         if accept_changed and not keep:
             folder, header = apart(folder, header)
-            params = dataclasses.replace(params, folder=folder / "checkpoints")
+            params = dataclasses.replace(params, folder=folder / CHECKPOINTS)
         if self._confirm and (params.kind == "fidelity" or params.vector or not prepared.agent.listens):
             raise ValueError(
                 f"confirm must be 0 for several objectives, {params.kind} actions or plans, got {self._confirm}"
@@ -296,7 +296,7 @@ class Search:
         if limit is not None and self._params.budget_unit == "epochs":
             limit = int(max(1.0, min(limit, self._left() + self._share(evaluation))))
         sign = rewarded[0].sign if len(rewarded) == 1 else 0.0
-        reports = self.record.folder / "reports"
+        reports = self.record.folder / REPORTS
         trial = Trial(evaluation.number, self._config(evaluation), reports, sign, self._steps, limit, rewarded[0].name)
         self.trials[trial.number], self._asked[trial.number] = trial, (time.time(), time.monotonic())
         return trial

@@ -64,6 +64,7 @@ class Trial:
     ) -> None:  # fmt: skip
         self.number, self.config, self.objective, self.limit = number, dict(config), objective, limit
         self._folder, self._sign, self._steps = folder, sign, steps
+        self._longest = self._next = 0  # last step of any training at the last reading; step of the next one
         self.curve: list[tuple[int, float]] = []
         self.should_stop = False
         self.forecast: float | None = None
@@ -104,11 +105,12 @@ class Trial:
         """
         if not self._sign:
             return False
-        if self._steps and not _is_check(last, at, self._steps):
+        if not _is_check(last, at, self._steps or max(self._longest, at)) and (self._steps or at < self._next):
             return False  # before the curves are read, which takes time at each report
         curves = [read_curve(path) for path in self._folder.iterdir() if path.name.isdigit()]
         curves = [curve for curve in curves if curve]
-        end = self._steps or max(curve[-1][0] for curve in curves)
+        self._longest, self._next = max(curve[-1][0] for curve in curves), 2 * at
+        end = self._steps or self._longest
         if not _is_check(last, at, end):
             return False
         whole = [curve for curve in curves if curve[-1][0] >= end]

@@ -3,7 +3,7 @@
 import dataclasses
 import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set, ValuesView
 from typing import Any
 
 import numpy as np
@@ -105,10 +105,14 @@ def _entry(name: str, value: Any) -> Hyperparameter:
             raise ValueError(f"{name} must be {rule}, got {shown(value)}")
         kind = next((w for w in words if w != "log"), None)
         value = {"low": value[0], "high": value[1], "log": "log" in words, "kind": kind}
+    elif isinstance(value, (Set, range, Iterator, ValuesView)):
+        raise ValueError(f"choices of {name} must be a list, got {shown(value)}")
     elif not isinstance(value, Mapping):
         return _listed(name, value if isinstance(value, list) else [value])
     for key in value:
         one_of(f"key of {name}", key, KEYS)
+    if not isinstance(scalar(value.get("log", False)), bool):
+        raise ValueError(f"log of {name} must be True or False, got {shown(value['log'])}")
     if "choices" in value or "values" in value:
         key = "values" if "values" in value else "choices"
         if isinstance(value[key], (str, Mapping, set)) or not isinstance(value[key], Iterable):
@@ -132,12 +136,13 @@ def _range(name: str, given: Mapping[str, Any]) -> Hyperparameter:
     log = bool(given.get("log", False))
     if not is_number(low) or not is_number(high):
         raise ValueError(f"{name} must have numeric low and high, choices or values, got {shown(dict(given))}")
-    whole = isinstance(low, (int, np.integer)) and isinstance(high, (int, np.integer))
+    whole = all(isinstance(end, (int, np.integer)) for end in (low, high)) and not (is_number(step) and step % 1)
     kind: Any = given.get("kind") or ("int" if whole else "float")
     if kind not in ("int", "float"):
         raise ValueError(f"kind of {name} must be int or float, got {kind!r}")
-    if kind == "int" and (low % 1 or high % 1):
-        raise ValueError(f"ends of {name} must be whole for ints, got {low} and {high}")
+    if kind == "int" and (low % 1 or high % 1 or (is_number(step) and step % 1)):
+        by = "" if step is None else f" by {step}"
+        raise ValueError(f"ends and step of {name} must be whole for ints, got {low} to {high}{by}")
     values: tuple[Any, ...] = ()
     if step is not None and (kind == "float" or step != 1):
         if not (is_number(step) and step > 0) or log:

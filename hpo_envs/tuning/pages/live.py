@@ -17,7 +17,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from hpo_envs.tuning.pages import page
-from hpo_envs.tuning.record import NAME
+from hpo_envs.tuning.record import NAME, REPORTS
 from hpo_envs.tuning.tuned import load
 
 REFRESH = 3
@@ -63,7 +63,7 @@ class LivePage(ThreadingHTTPServer):
 
     def content(self) -> bytes:
         """Return the page as UTF-8 HTML, rendered again only if the search has changed; a note before it begins."""
-        files = [self._folder / NAME, *sorted((self._folder / "reports").glob("*"))]
+        files = [self._folder / NAME, *sorted((self._folder / REPORTS).glob("*"))]
         state = [(path.name, path.stat().st_size) for path in files if path.is_file()]
         with self._lock:
             if self._made[0] != state:

@@ -15,7 +15,7 @@ from hpo_envs.benchmarks.report.tables import download, head, num, table, text
 from hpo_envs.tuning.constraints import described
 from hpo_envs.tuning.mistakes import cause
 from hpo_envs.tuning.pages import plots
-from hpo_envs.tuning.record import Evaluation, by
+from hpo_envs.tuning.record import REPORTS, Evaluation, by
 from hpo_envs.tuning.trial import read_curve
 
 FEWEST, MOST = 8, 256
@@ -139,7 +139,7 @@ def _running(tuned: Any) -> str:
     """Return an HTML table of the evaluations in progress, with the last report of each."""
     names, rows = [h["name"] for h in tuned.header["space"]], []
     for e in (e for e in tuned if e.ended < 0):
-        file = Path(tuned.folder or "") / "reports" / str(e.number)
+        file = Path(tuned.folder or "") / REPORTS / str(e.number)
         step, score = (read_curve(file) or [(0, np.nan)])[-1] if file.is_file() else (0, np.nan)
         shown = [num(step), num(score, f"{score:.6g}")] if step else [text(""), text("")]
         rows.append([num(e.number), *shown, *(_cell(e.config.get(n, "")) for n in names)])

@@ -13,6 +13,9 @@ LOWER = TIMES | set("loss error err perplexity ppl rmse mse mae mape wer cer ter
                     "fnr fdr".split())  # fmt: skip
 HIGHER = set("accuracy acc f1 bleu chrf auc auroc precision recall score r2 rouge comet reward em map mrr likelihood "
              "meteor ndcg mcc npv specificity sensitivity iou dice ap".split())  # fmt: skip
+TURNED = set("neg negative improvement gain reduction decrease saved".split())
+"""Words in names of scores whose goal may be the opposite: `neg_log_loss` is maximised, `loss_decrease` is unclear."""
+
 SPREADS = {"std", "sd", "stderr", "sem", "variance", "var"}
 MEASURED = LOWER | HIGHER | SPREADS | {"best", "final", "avg", "bias"}
 """Words in names of measured columns."""
@@ -69,4 +72,6 @@ def is_time(name: str) -> bool:
 def goal_of(name: str) -> Literal["max", "min"] | None:
     """Guess from a score's name whether it is maximised or minimised; None if the name does not tell."""
     low, high = among(name, LOWER), among(name, HIGHER)
+    if among(name, TURNED):
+        return "max" if among(name, {"neg", "negative"}) and low and not high else None
     return None if low == high else ("min" if low else "max")

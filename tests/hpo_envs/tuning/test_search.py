@@ -1,5 +1,6 @@
 """Searches by `tune` and by ask and tell: observations of agents, use of the budget, and resumption."""
 
+import importlib
 import math
 import os
 import re
@@ -220,6 +221,19 @@ def test_damaged_reports_of_others_are_left_out(tmp_path: Path) -> None:
     for wrong in (np.ma.masked, 10**400, "x", None):
         rejects("score must be a number", trial.report, wrong)
         rejects("step must be an int above|score must be a number", trial.report, 0.5 if wrong else wrong, wrong)
+
+
+def test_trainings_of_unknown_length_read_few_curves_and_stop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    module, seen = importlib.import_module("hpo_envs.tuning.trial"), []
+    monkeypatch.setattr(module, "read_curve", lambda path: [seen.append(path), read_curve(path)][1])
+    for number in range(8):
+        trial = Trial(number, {}, tmp_path)
+        for step in range(1, 301):
+            trial.report((number % 7 + 1) * step / 300)
+            if number == 7 and trial.should_stop:
+                break
+    assert trial.curve[-1][0] == 34  # the first check, a ninth of the longest training
+    assert len(seen) <= 8 * 8 * 15
 
 
 @pytest.mark.parametrize("agent", ["auto", "tpe", "random"])

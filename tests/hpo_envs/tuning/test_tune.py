@@ -1,16 +1,20 @@
 """`tune` as users call it: with workers, failures, kills, and refused arguments."""
 
 import ast
+import copy
+import functools
 import importlib
 import os
 import subprocess
 import sys
 import textwrap
 import threading
+import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from hpo_envs.benchmarks import Comparison
@@ -391,3 +395,46 @@ def test_discarded_search_leaves_no_checkpoint_and_no_report(tmp_path: Path) -> 
     rejects("Nothing of the search is kept", tune, wrong, {"x": (0.0, 1.0)}, **given)
     assert not any((tmp_path / name).exists() for name in ("reports", "checkpoints"))
     assert all(e.status == "ok" for e in tune(right, {"x": (100.0, 200.0)}, **given))
+
+
+def test_new_search_refuses_reports_and_checkpoints_of_others(tmp_path: Path) -> None:
+    given: dict[str, Any] = {"agent": "random", "budget": 3, "out": tmp_path, "progress": False}
+    (tmp_path / "checkpoints").mkdir()
+    tune(helpers.train, helpers.SPACE, **given)
+    for name in ("checkpoints", "reports"):
+        (tmp_path / "evaluations.journal").unlink()
+        (tmp_path / name).mkdir(exist_ok=True)
+        (tmp_path / name / "0").write_text("a model of mine")
+        rejects(f"without {name} of others", tune, helpers.train, helpers.SPACE, **given)
+        assert (tmp_path / name / "0").read_text() == "a model of mine"
+        (tmp_path / name / "0").unlink()
+        tune(helpers.train, helpers.SPACE, **given)
+
+
+def test_resuming_with_other_data_warns(tmp_path: Path) -> None:
+    class Model:
+        def __init__(self, data: Any) -> None:
+            self.data, self.lock = data, threading.Lock()
+
+        def score(self, config: Any, *, scale: Any = 1.0) -> float:
+            return float(config["x"])
+
+    def closing(data: Any) -> Any:
+        return lambda config: float(config["x"]) + 0.0 * len(data)
+
+    def fixed(data: Any) -> Any:
+        return functools.partial(Model(0).score, scale=data)
+
+    long, other = np.arange(5000.0), np.arange(5000.0)
+    other[2500] = 0.0
+    frames = pd.DataFrame({"a": long}), pd.DataFrame({"a": other})
+    pairs: list[tuple[Any, Any]] = [(long, other), frames, ([1, {"b": {2, 3}}], [1, {"b": {2, 4}}])]
+    for number, (make, name) in enumerate([(closing, "data"), (lambda d: Model(d).score, "data"), (fixed, "scale")]):
+        for pair, (data, changed) in enumerate(pairs[: 2 + (make is not fixed)]):  # names have short fixed arguments
+            given: dict[str, Any] = {"out": tmp_path / f"{number}-{pair}", "agent": "random", "progress": False}
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                tune(make(data), {"x": (0.0, 1.0)}, budget=2, **given)
+                tune(make(copy.deepcopy(data)), {"x": (0.0, 1.0)}, budget=3, **given)
+            with pytest.warns(UserWarning, match=rf"other data.*\.{name}"):
+                tune(make(changed), {"x": (0.0, 1.0)}, budget=4, **given)

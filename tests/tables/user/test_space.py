@@ -31,6 +31,8 @@ def test_plain_dicts() -> None:
     assert [h.kind for h in space_of({"a": (0, 1, "float"), "b": {"values": [1, 1000]}, "c": {"choices": [1, 2]}})] == [
         "float", "int", "categorical",
     ]  # fmt: skip
+    (dropout,) = space_of({"x": {"low": 0, "high": 1, "step": 0.25}})
+    assert (dropout.kind, dropout.values) == ("float", (0.0, 0.25, 0.5, 0.75, 1.0))
 
 
 def test_distributions_of_optuna() -> None:
@@ -73,7 +75,11 @@ def test_configuration_spaces_with_their_conditions() -> None:
         ({"a": [1, 1]}, "choices of a must be distinct"),
         ({"a": {"choices": "sgd"}}, "choices of a must be a list, got 'sgd'"),
         ({"a": {"values": 3}}, "values of a must be a list, got 3"),
-        ({"a": {"low": 0.5, "high": 3, "kind": "int"}}, "ends of a must be whole for ints, got 0.5 and 3"),
+        ({"a": {"low": 0.5, "high": 3, "kind": "int"}}, "ends and step of a must be whole for ints, got 0.5 to 3"),
+        ({"a": {"low": 1, "high": 9, "step": 1.5, "kind": "int"}}, "must be whole for ints, got 1 to 9 by 1.5"),
+        ({"a": {"low": 1, "high": 2, "log": "false"}}, "log of a must be True or False, got 'false'"),
+        ({"a": range(1, 10)}, r"choices of a must be a list, got range\(1, 10\)"),
+        ({"a": {1, 2}}, "choices of a must be a list"),
         ({"a": {"low": 1}}, "a must have numeric low and high, choices or values"),
         ({"a": {"low": 1, "hihg": 2}}, "key of a must be one of .*, got 'hihg', did you mean 'high'"),
         ({"a": {"values": ["x"]}}, "values of a must be numbers"),
