@@ -10,11 +10,11 @@ TIMES = set("seconds secs sec minutes mins hours hrs runtime duration elapsed to
 """Last words in names of columns with durations."""
 
 LOWER = TIMES | set("loss error err perplexity ppl rmse mse mae mape wer cer ter nll bpb bpc memory vram regret fpr "
-                    "fnr fdr".split())  # fmt: skip
+                    "fnr fdr brier".split())  # fmt: skip
 HIGHER = set("accuracy acc f1 bleu chrf auc auroc precision recall score r2 rouge comet reward em map mrr likelihood "
              "meteor ndcg mcc npv specificity sensitivity iou dice ap".split())  # fmt: skip
-TURNED = set("neg negative improvement gain reduction decrease saved".split())
-"""Words in names of scores whose goal may be the opposite: `neg_log_loss` is maximised, `loss_decrease` is unclear."""
+TURNED, GAINED = {"neg", "negative", "reduction", "decrease", "drop"}, {"improvement", "gain"}
+"""Words in names of scores with the opposite goal, such as `neg_log_loss`; and of scores that are maximised."""
 
 SPREADS = {"std", "sd", "stderr", "sem", "variance", "var"}
 MEASURED = LOWER | HIGHER | SPREADS | {"best", "final", "avg", "bias"}
@@ -71,7 +71,8 @@ def is_time(name: str) -> bool:
 
 def goal_of(name: str) -> Literal["max", "min"] | None:
     """Guess from a score's name whether it is maximised or minimised; None if the name does not tell."""
-    low, high = among(name, LOWER), among(name, HIGHER)
-    if among(name, TURNED):
-        return "max" if among(name, {"neg", "negative"}) and low and not high else None
-    return None if low == high else ("min" if low else "max")
+    low = among(name, LOWER)
+    high = among(name, HIGHER - {"score"}) or (not low and among(name, {"score"}))
+    if low == high:
+        return None
+    return "max" if high != among(name, TURNED) or among(name, GAINED) else "min"

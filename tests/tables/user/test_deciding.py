@@ -14,6 +14,7 @@ from hpo_envs.tables import user
 from hpo_envs.tables.table import Table
 from hpo_envs.tables.user import cells
 from hpo_envs.tables.user.deciding import formats, scales
+from hpo_envs.tables.user.deciding.names import goal_of
 from tests.helpers import rejects
 from tests.tables.user.helpers import from_text, write
 
@@ -377,3 +378,15 @@ def test_condition_on_conditional_choice_is_found() -> None:
     space = definitions(user.from_frame(frame, "acc"))
     assert space["compression"].condition == ("method", ("A", "B"))
     assert space["level"].condition == ("compression", ("cut", "svd"))
+
+
+@pytest.mark.parametrize(
+    "goal, names",
+    [
+        ("max", "neg_mean_squared_error val_neg_log_loss neg_brier_score loss_improvement bleu_gain log_likelihood"),
+        ("min", "mean_squared_error brier_score neg_log_likelihood accuracy_drop"),
+        (None, "f1_loss negative"),
+    ],
+)
+def test_goals_follow_from_names(goal: str | None, names: str) -> None:
+    assert {goal_of(name) for name in names.split()} == {goal}
