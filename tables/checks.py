@@ -123,10 +123,12 @@ def advice(error: BaseException) -> str:
 
 def folder_of(variable: str) -> Path | None:
     """Return the folder that an environment variable names, None if unset or empty; ValueError for an unknown home."""
-    given = os.environ.get(variable)
+    given = os.environ.get(variable, "")
     try:
+        if "\n" in given:
+            raise RuntimeError("a newline")
         return Path(given).expanduser() if given else None
-    except RuntimeError as error:  # ~name of nobody
+    except RuntimeError as error:  # also of ~name of nobody
         raise ValueError(f"{variable} must be a folder, got {given!r}: {error}") from None
 
 

@@ -9,7 +9,7 @@ import sys
 import threading
 import traceback
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from hpo_envs.tables.checks import naming
@@ -41,6 +41,11 @@ class Screen:
         with naming(getattr(self._stream, "name", "")):
             self._stream.write(bar + escaped(text.removeprefix(bar)))
         return len(text)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        """Write texts."""
+        for line in lines:
+            self.write(line)
 
     def flush(self) -> None:
         """Flush the stream."""

@@ -26,7 +26,8 @@ from hpo_envs.benchmarks.comparison.comparison import Comparison
 from hpo_envs.benchmarks.runs import executors
 from hpo_envs.benchmarks.study import flat, manifest, parquet
 from hpo_envs.benchmarks.study.scheduler import conduct, progress
-from hpo_envs.benchmarks.study.study import Study, entrants, from_data, from_file
+from hpo_envs.benchmarks.study.store import Store
+from hpo_envs.benchmarks.study.study import SLOW_SEEDS, Study, entrants, from_data, from_file
 from hpo_envs.tables import screen
 from hpo_envs.tables.checks import regular
 from hpo_envs.tables.files import atomic, unpacked
@@ -80,24 +81,40 @@ def opened(path: Path) -> Iterator[tuple[Study, Path]]:
 
 
 def challenge(path: Path, agents: Sequence[str], isolate: bool | str = False) -> Study:
-    """Return the study of an archive with other agents, which must be new to it; see `opened` and `entrants`."""
+    """Return the study of an archive with other agents, which must be new to it; see `opened` and `entrants`.
+
+    Raises:
+        ValueError: No agent of the archive has runs of some seeds of the study.
+    """
     with opened(path) as (study, folder):
         own = tuple(entrant for name in agents for entrant in entrants(name, isolate))
-        if both := {e.name for e in own} & {unquote(p.name.rsplit("-", 3)[0]) for p in folder.glob("*/*.parquet")}:
+        archived = {unquote(p.name.rsplit("-", 3)[0]) for p in folder.glob("*/*.parquet")}
+        if both := {e.name for e in own} & archived:
             raise ValueError(f"--agents must be new to the archive, got {', '.join(sorted(both))}")
+        store, wanted = Store(folder), {*(study.seeds[:SLOW_SEEDS] if study.by_cost else study.seeds)}
+        with _naming(path, folder):
+            found = [set[int]().union(*(store.seeds(e.id, a) for a in archived)) for e in study.environments]
+            if missing := sum(len(wanted - seeds) for seeds in found):
+                raise ValueError(f"{missing} of {len(wanted) * len(found)} seeds of its study have no run")
         return dataclasses.replace(study, agents=own)
+
+
+@contextlib.contextmanager
+def _naming(path: Path, folder: Path) -> Iterator[None]:
+    """Name an archive, instead of the folder of its files, in a `ValueError` of the block."""
+    try:
+        yield
+    except ValueError as error:
+        said = str(error).replace(str(folder), str(path))
+        raise ValueError(f"{path} must have runs that can be compared with these: {said}") from None
 
 
 def rank(comparison: Comparison, path: Path) -> Comparison:
     """Add an archive's replayed runs and its sentences to a comparison, and return it; errors as in `load`."""
-    with opened(path) as (_, folder):
-        try:
-            archived = Comparison.load(folder)
-            for block in archived.blocks():
-                comparison.add(block)
-        except ValueError as error:
-            said = str(error).replace(str(folder), str(path))
-            raise ValueError(f"{path} must have runs that can be compared with these: {said}") from None
+    with opened(path) as (_, folder), _naming(path, folder):
+        archived = Comparison.load(folder)
+        for block in archived.blocks():
+            comparison.add(block)
     comparison.missing = archived.missing
     comparison.checked = " ".join(filter(None, [comparison.checked, archived.checked]))
     return comparison

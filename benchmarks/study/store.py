@@ -213,7 +213,9 @@ class Store:
         for folder in sorted(f for f in folders if f.is_dir()):
             matches = [m for m in map(wanted.fullmatch, os.listdir(folder)) if m]
             # The same seeds of all agents one after the other: they have the same episodes.
-            yield from (folder / m[0] for m in sorted(matches, key=lambda m: (int(m[2]), m[0])))
+            yield from (
+                atomic.inside(folder.parent, folder / m[0]) for m in sorted(matches, key=lambda m: (int(m[2]), m[0]))
+            )
 
 
 def _quoted(name: str) -> str:

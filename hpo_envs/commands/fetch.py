@@ -50,7 +50,7 @@ def _list() -> int:
     print(f"{'data set':<14} {'files':>5} {'bytes':>12}  {'installed':<9}  {'licence':<27}  what")
     for name in catalogue.datasets():
         records = folder.select(name)
-        there = sum((folder.data_folder() / r.file).is_file() for r in records)
+        there = sum(folder.is_installed(r, folder.data_folder()) for r in records)
         state = "yes" if there == len(records) else "no" if not there else f"{there} files"
         size = f"{sum(r.bytes for r in records):,}" + ("+" if any(not r.bytes for r in records) else "")
         licence = ", ".join(dict.fromkeys(r.licence for r in records))

@@ -148,11 +148,13 @@ def _run(words: list[str]) -> int:
         parser.print_help()
         return 0
     args.typed = shlex.join(["hpo-envs", *words])
-    _check_memory()
+    _check_system()
     return int(module.run(args))
 
 
-def _check_memory() -> None:
+def _check_system() -> None:
+    if not (date := os.environ.get("SOURCE_DATE_EPOCH", "0")).isdecimal():  # which NumPy reads
+        raise ValueError(f"SOURCE_DATE_EPOCH must be a number of seconds, got {date!r}")
     with contextlib.suppress(ImportError):  # Windows has no such limits
         import resource
 

@@ -77,8 +77,17 @@ def members(content: bytes, most: int, read: Callable[[IO[bytes], int], Any]) ->
 
 def arrays(content: bytes, most: int) -> dict[str, Any]:
     """Return the arrays of an `.npz` file by name, none of them pickled objects; errors are those of `members`."""
-    found = members(content, most, lambda stream, _: np.lib.format.read_array(stream, allow_pickle=False))
-    return {name.removesuffix(".npy"): array for name, array in found.items()}
+    return {name.removesuffix(".npy"): array for name, array in members(content, most, _array).items()}
+
+
+def _array(stream: IO[bytes], size: int) -> Any:
+    """Read an array after checking that its header promises no more bytes than the member has."""
+    first = np.lib.format.read_magic(stream) == (1, 0)
+    shape, _, dtype = getattr(np.lib.format, f"read_array_header_{1 if first else 2}_0")(stream)
+    if math.prod(shape) * dtype.itemsize > size:
+        raise ValueError(f"an array of shape {shape} and dtype {dtype} in {size} bytes")
+    stream.seek(0)
+    return np.lib.format.read_array(stream, allow_pickle=False)
 
 
 def parquet_size(facts: Any) -> int:

@@ -99,7 +99,7 @@ def names() -> list[str]:
 def exists(name: str) -> bool:
     """Return whether a table of this name, with or without prefix, is saved, remembered or a plugin's."""
     short = str(name).removeprefix(PREFIX)
-    saved = bool(_NAME.fullmatch(short) and (folder() / f"{short}.npz").is_file())
+    saved = bool(_is_name(short) and (folder() / f"{short}.npz").is_file())
     return saved or PREFIX + short in _remembered or short in plugins.of("tables")
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hpo_envs.tables.checks import BYTES, nearest, one_of, parsed, shown
+from hpo_envs.tables.checks import BYTES, folder_of, nearest, one_of, parsed, shown
 
 
 def test_nearest_suggests_names_of_same_family_first() -> None:
@@ -41,6 +41,13 @@ def test_others_are_rejected_with_what_they_are(value: Any, told: str) -> None:
 
 def test_values_are_shown_short() -> None:
     assert (shown("a" * 78), len(shown([0] * 1000))) == (repr("a" * 78), 80)
+
+
+@pytest.mark.parametrize("given", ["a\nb", "~nobody-of-this-name"])
+def test_folders_of_environment_are_one_line_and_have_a_home(given: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOME", given)
+    with pytest.raises(ValueError, match="SOME must be a folder, got"):
+        folder_of("SOME")
 
 
 def test_files_too_large_to_read_are_rejected_before(tmp_path: Path) -> None:

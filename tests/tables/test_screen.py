@@ -29,7 +29,8 @@ def test_progress_bar_goes_back_to_start_of_its_line(capsys: pytest.CaptureFixtu
     with screen.on():
         print("\r50%|", end="", file=sys.stderr)
         print("a\rb\x1b")
-    assert capsys.readouterr() == ("a\\rb\\x1b\n", "\r50%|")
+        sys.stdout.writelines(["\x1b", "c\n"])
+    assert capsys.readouterr() == ("a\\rb\\x1b\n\\x1bc\n", "\r50%|")
 
 
 def test_what_ends_program_is_shown_escaped(capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -195,6 +195,8 @@ def _names(text: str) -> list[str]:
         found = [(name, form) for _, name, form, _ in _NAMES.parse(text) if name is not None]
     except ValueError as error:
         raise ValueError(f"braces of command must hold a name or be doubled, got {text!r}: {error}") from None
+    if any(re.search(r"\d{5}", form or "") for _, form in found):  # which would fill the memory
+        raise ValueError(f"braces of command must have widths and precisions below 10000, got {text!r}")
     return [n for name, form in found for n in (name, *_names(form or ""))]
 
 

@@ -6,6 +6,7 @@ and changes nothing.
 
 import hmac
 import ipaddress
+import re
 import secrets
 import socket
 import sys
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+from hpo_envs.tables.checks import shown
 from hpo_envs.tuning.pages import page
 from hpo_envs.tuning.record import NAME, REPORTS
 from hpo_envs.tuning.tuned import load
@@ -52,7 +54,10 @@ class LivePage(ThreadingHTTPServer):
             raise ValueError(f"folder must be that of a search, got {self._folder}")
         if not 0 <= port < 2**16:
             raise ValueError(f"port must be from 0 to 65535, got {port}")
-        self.open = not ipaddress.ip_address(host).is_loopback
+        try:
+            self.open = not ipaddress.ip_address(host).is_loopback
+        except ValueError:
+            raise ValueError(f"host must be an IP address, got {shown(host)}") from None
         self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
         self.token = secrets.token_urlsafe(24) if self.open else ""
         self._made: tuple[Any, bytes] = (None, b"")
@@ -89,7 +94,7 @@ class _Handler(BaseHTTPRequestHandler):
         target = urlsplit(self.path)
         token = parse_qs(target.query).get("token", [""])[0]
         # A foreign page whose name resolves to this machine sends its own name as host.
-        name = urlsplit(f"//{self.headers.get('Host', '')}").hostname
+        name = re.sub(r":\d*$", "", self.headers.get("Host", "")).strip("[]").lower()
         local = name in ("localhost", self.server.server_address[0])
         known = hmac.compare_digest(token.encode(), self.server.token.encode()) if self.server.open else local
         if not known or target.path != "/":

@@ -53,7 +53,7 @@ def spanned(found: Decisions) -> Decisions:
             continue
         note = ""
         if holes.any() and condition is None:
-            column, note, lost, question = _without_holes(frame, name, column)
+            column, note, lost, question = _without_holes(frame, name, column, h is None or "none" in h.values)
             columns = {**columns, name: column}
             kept &= ~lost
             said += [Decision("question", (), question)] if question else []
@@ -103,12 +103,15 @@ def condition_of(holes: Mask, columns: Mapping[str, Column]) -> tuple[str, tuple
     return None
 
 
-def _without_holes(frame: Frame, name: str, column: Column) -> tuple[Column, str, Mask, str]:
-    """Return the column, perhaps with a choice `none`; a note; the (lines,) mask of omitted lines; a question or ""."""
+def _without_holes(frame: Frame, name: str, column: Column, none: bool) -> tuple[Column, str, Mask, str]:
+    """Return the column, perhaps with a choice `none`; a note; the (lines,) mask of omitted lines; a question or "".
+
+    `none`: whether it may have this choice.
+    """
     holes, fill = np.isnan(column.values), f"--fill {quote(f'{name}=VALUE')}"
-    if column.choices is not None:
+    if column.choices is not None and none:
         return column.with_none(), f"; where it is empty the choice is none ({fill} says better)", holes & False, ""
-    if column.none is not None and len(pd.unique(column.values[~holes])) < CHOICES:
+    if column.none is not None and none and len(pd.unique(column.values[~holes])) < CHOICES:
         note = f"; `none` is one of the choices ({fill} makes it a number)"
         return column.with_none(), note, holes & ~column.none, ""
     empty = np.flatnonzero(holes)

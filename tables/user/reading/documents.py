@@ -51,7 +51,10 @@ def of_json(source: str, content: bytes, alone: bool = True) -> Document:
         found = tool or _of_tables(document, alone) or _of_mapping(document, alone)
     if not isinstance(found.lines, list) or not found.lines or not all(isinstance(r, Mapping) for r in found.lines):
         raise ValueError(f"{source} must list runs as objects, got {str(document)[:40]!r}")
-    return found._replace(lines=[flat(r) for r in found.lines])
+    try:
+        return found._replace(lines=[flat(r) for r in found.lines])
+    except ValueError as error:
+        raise ValueError(f"{source}: {error}") from None
 
 
 def _of_mapping(document: Mapping[str, Any], alone: bool) -> Document:
@@ -217,12 +220,18 @@ def parse(source: str, content: bytes) -> Any:
 
 
 def flat(value: Any, prefix: str = "") -> RunDocument:
-    """Flatten a run's nested mappings to names with dots; lists, and mappings in very deep levels, stay as they are."""
+    """Flatten a run's nested mappings to names with dots; lists, and mappings in very deep levels, stay as they are.
+
+    ValueError if two values have one name.
+    """
     if isinstance(value, Mapping) and [*value] == ["__enum__"]:
         value = value["__enum__"]
     if not isinstance(value, Mapping) or prefix.count(".") > 20:
         return {prefix or "value": value}
     made: RunDocument = {}
     for key, inner in value.items():
-        made |= flat(inner, f"{prefix}.{key}" if prefix else str(key))
+        more = flat(inner, f"{prefix}.{key}" if prefix else str(key))
+        if twice := [name for name in more if name in made]:
+            raise ValueError(f"names must be distinct when nested ones are joined by dots, got {twice[0]!r} twice")
+        made |= more
     return made

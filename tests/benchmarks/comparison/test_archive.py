@@ -54,6 +54,10 @@ def test_archives_that_are_rejected(built: Path, tmp_path: Path) -> None:
     other = Comparison({**study_of(built), "agents": ["graph-ei-rbf"]}).run()
     key = next(k for k in other._scores._facts if k[0] == "sha256")
     other._scores._facts[key] = "0" * 64
+    with zipfile.ZipFile(built) as file:
+        files = {n: file.read(n) for n in file.namelist()}
+    long = zipped(tmp_path / "long.zip", files | {archive.STUDY: files[archive.STUDY].replace(b"= 6", b'= "0-999998"')})
+    rejects("long.zip must .*: 1999986 of 1999998 seeds of its study have no run", archive.challenge, long, ["bo"])
     rejects("old.zip must have runs that can be compared with these: .* table nmthpo/", archive.rank, other, built)
     with zipfile.ZipFile(built) as file:
         names = [n for n in file.namelist() if n != archive.STUDY]

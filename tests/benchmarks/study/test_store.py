@@ -200,6 +200,9 @@ def test_files_of_others_are_rejected_or_ignored(tmp_path: Path) -> None:
     (folder / "random-1-1.parquet").unlink()
     (folder / part.name.replace("random-0", "random-1")).write_bytes(part.read_bytes()[:-9])
     rejects("must have the sha256 in its name", store.read, tmp_path)
+    mine = part.rename(tmp_path / "mine")
+    part.symlink_to(mine)
+    rejects(f"got a symbolic link to {mine}", store.read, tmp_path)
     rejects("runs must be in a folder", store.read, tmp_path / "nowhere", error=FileNotFoundError)
 
 

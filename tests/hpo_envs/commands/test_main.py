@@ -125,6 +125,11 @@ def test_little_memory_and_few_threads_are_one_line(error: Any, said: str, monke
     assert said in error_of(capsys, "list")
 
 
+def test_invalid_date_of_sources_is_named(monkeypatch: pytest.MonkeyPatch, cli: Any) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "abc")
+    assert "SOURCE_DATE_EPOCH must be a number of seconds, got 'abc'" in cli(["list"], 2)
+
+
 def test_ctrl_c_is_quiet(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     from hpo_envs.commands import fetch
 

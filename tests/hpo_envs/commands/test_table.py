@@ -8,6 +8,7 @@ import pytest
 
 from hpo_envs.commands.main import main
 from hpo_envs.tables import catalogue
+from hpo_envs.tables.files import folder
 
 SWEEP = "lr,layers,accuracy\n0.1,1,0.7\n0.01,2,0.8\n0.001,1,0.75\n0.01,1,0.72\n"
 
@@ -40,6 +41,10 @@ def test_an_unknown_column_is_named(file: str, cli: Any) -> None:
 
 
 def test_fetch_lists_the_data_sets(empty: Path, cli: Any) -> None:
+    for record in folder.select("nmtlc"):  # with other content
+        (empty / record.file).parent.mkdir(parents=True, exist_ok=True)
+        (empty / record.file).write_bytes(bytes(record.bytes))
     out = cli(["fetch", "--list"])
+    assert all(line.split()[3] == "no" for line in out.splitlines()[1:-1])
     assert [line.split()[0] for line in out.splitlines()[1:-1]] == catalogue.datasets()
     assert out.endswith(f"folder: {empty}\n")

@@ -181,6 +181,7 @@ def test_shapes_of_document(text: str) -> None:
         ('{"a": 1}\n{"a": }\n', "f.json: line 2: must be JSON"),
         ("{", "f.json: line 1: must be JSON"),
         ("[" * 100_000, "JSON without deep nesting"),
+        ('[{"a": {"b": 1}, "a.b": 2}]', "f.json: names must be distinct when nested .*, got 'a.b' twice"),
         ('[{"a": ' + "1" * 5000 + "}]", "f.json must be JSON, got Exceeds the limit"),
         ('{"a": 1}\n{"a": ' + "1" * 5000 + "}", "f.json: line 2: must be JSON, got Exceeds the limit"),
     ],

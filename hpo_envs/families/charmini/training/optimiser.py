@@ -59,7 +59,7 @@ class Adam:
         config, rate = self._config, self._config["learning_rate"]
         if config["scheduler"] == "warmupinvsqrt":
             share = self._samples / config["warmup_samples"]
-            return float(rate * min(share, 1.0 / math.sqrt(share)))
+            return float(rate * (share if share < 1.0 else 1.0 / math.sqrt(share)))
         if config["scheduler"] == "reduceonplateau":
             return float(max(rate * self._factor, min(rate, config["min_lr"])))
         return float(rate)

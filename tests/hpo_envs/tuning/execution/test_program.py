@@ -166,9 +166,13 @@ def test_reports_of_program_stop_it_early(tmp_path: Path) -> None:
     assert best.reward == best.config["x"] - 1 / 9
 
 
-@pytest.mark.parametrize("arguments", ["--lr {lr}", "{xx}", "{}", "{x.real}", "{print}", "{x:.{xx}f}", "{x"])
+@pytest.mark.parametrize(
+    "arguments", ["--lr {lr}", "{xx}", "{}", "{x.real}", "{print}", "{x:.{xx}f}", "{x", "{x:99999}"]
+)
 def test_braces_without_hyperparameter_are_refused(arguments: str, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="braces of command .*(must be one of x, kind, depth, trial|hold a name)"):
+    with pytest.raises(
+        ValueError, match="braces of command .*(must be one of x, kind, depth, trial|hold a name|below 10000)"
+    ):
         tune(program(tmp_path, "print(1)", "{x} " + arguments), SPACE, budget=2, progress=False)
     tune(program(tmp_path, "print(int(sys.argv[2] == '{}'))", "{x} {{}}"), SPACE, budget=1, progress=False)
 

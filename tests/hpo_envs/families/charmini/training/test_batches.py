@@ -87,6 +87,7 @@ def test_derivatives_that_differ_by_what_processors_do_give_same_bits():
 def test_warmup_rises_in_samples_then_falls_with_root():
     adam = Adam({**BASE, "scheduler": "warmupinvsqrt", "warmup_samples": 100}, np.zeros(1))
     rates = []
+    assert adam.rate() == 0.0
     for _ in range(16):
         adam.update(np.ones(1), 25)
         rates.append(adam.rate())
