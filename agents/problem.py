@@ -270,6 +270,8 @@ class Axis:
         object.__setattr__(self, "others", tuple((int(parent), tuple(when)) for parent, when in self.others))
         if self.values and not self.choices and not self.whole:
             object.__setattr__(self, "choices", tuple(range(len(self.values))))
+        if self.log and not self.choices and self.low <= 0:
+            raise ValueError(f"low of a logarithmic range must be > 0, got {self.low!r}")
 
     @property
     def kind(self) -> str:

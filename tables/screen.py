@@ -90,12 +90,10 @@ def on() -> Iterator[None]:
         try:
             yield
         except Exception:
-            sys.excepthook = _traceback
+            sys.excepthook = lambda *error: print(
+                escaped("".join(traceback.format_exception(*error))), end="", file=sys.stderr
+            )
             raise
-
-
-def _traceback(*error: Any) -> None:
-    print(escaped("".join(traceback.format_exception(*error))), end="", file=sys.stderr)
 
 
 @contextlib.contextmanager

@@ -288,14 +288,10 @@ def _listed(values: npt.NDArray[Any], chosen: list[int] | None) -> list[Any]:
 
 
 def _check_seeds(seeds: Iterable[int]) -> list[int]:
-    if not np.iterable(seeds):
-        raise ValueError(f"seeds must be a list of ints or a range, got {shown(seeds)}")
-    listed = list(itertools.islice(seeds, MOST_SEEDS + 1))
-    if len(listed) > MOST_SEEDS:
-        raise ValueError(f"seeds must be at most {MOST_SEEDS}, got more in {shown(seeds)}")
+    listed = list(itertools.islice(seeds, MOST_SEEDS + 1)) if np.iterable(seeds) else []
     for s in listed:
         if not is_integer(s) or not 0 <= s < 2**63:
             raise ValueError(f"seeds must be ints >= 0 and below 2**63, got {shown(s)}")
-    if not listed or len(set(listed)) != len(listed):
-        raise ValueError(f"seeds must be distinct and not empty, got {shown(listed)}")
+    if not 0 < len(listed) <= MOST_SEEDS or len(set(listed)) < len(listed):
+        raise ValueError(f"seeds must be 1 to {MOST_SEEDS} distinct ints, got {shown(seeds)}")
     return [int(s) for s in listed]

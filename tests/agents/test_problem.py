@@ -206,6 +206,12 @@ def test_coordinates_and_natural_values_are_inverse(axis: Axis) -> None:
         axis.coordinate("c" if axis.choices else 1e9)
 
 
+def test_logarithmic_range_is_positive() -> None:
+    rejects("low of a logarithmic range must be > 0, got 0.0", Axis, (0.5,), whole=True, log=True)
+    axis = Axis((0.5,), low=3.0, high=3.0, whole=True, log=True)
+    assert [axis.natural(u) for u in (0.0, axis.coordinate(3), 1.0)] == [3, 3, 3]
+
+
 def test_distance_is_the_mean_difference_on_native_kinds() -> None:
     space = Space(AXES)
     a = space.point({"how": "a", "size": 8, "depth": 1})

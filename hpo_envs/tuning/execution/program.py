@@ -128,8 +128,9 @@ class Program:
                         if trial.should_stop:
                             return None
                     status = process.wait()
-                finally:
-                    _kill(process)
+                finally:  # with the children in its session
+                    with contextlib.suppress(ProcessLookupError, PermissionError):
+                        os.killpg(process.pid, signal.SIGKILL) if os.name == "posix" else process.kill()
             errors.seek(max(0, errors.seek(0, os.SEEK_END) - 2000))
             said = errors.read().decode(errors="replace").strip()
         if status:
@@ -234,9 +235,3 @@ class _Output(io.RawIOBase):
                 buffer[: len(found)] = found
                 return len(found)
         return 0
-
-
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    """Kill a program and the children in its session."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL) if os.name == "posix" else process.kill()

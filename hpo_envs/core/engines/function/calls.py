@@ -155,11 +155,8 @@ def read(returned: Any, objectives: tuple[str, ...], seconds: float) -> Outcome:
     if "cost" in plain and (cost is None or not 0 <= cost <= LARGEST):
         rule = f"cost must be a number from 0 to {LARGEST:g}"
         return Outcome("failed", seconds=seconds, error=f"{rule}, got {shown(plain['cost'])}")
-    if not isinstance(returned, Mapping) and len(objectives) > 1:
-        return Outcome("failed", seconds=seconds, error=_complaint(objectives, returned))
-    for name in objectives:
-        if name not in numbers:
-            return Outcome("failed", seconds=seconds, cost=cost, error=_complaint(objectives, returned))
+    if not numbers.keys() >= {*objectives}:
+        return Outcome("failed", seconds=seconds, cost=cost, error=_complaint(objectives, returned))
     finite = {k: v for k, v in numbers.items() if abs(v) <= LARGEST}
     if any(name not in finite for name in objectives):
         huge = any(LARGEST < abs(numbers[name]) < math.inf for name in objectives)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-import sys
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +14,7 @@ import numpy.typing as npt
 from gymnasium.spaces import Box, Discrete
 
 from hpo_envs.core.engines.function.calls import Form, Function, Outcome, check_form, name_of, resolve
-from hpo_envs.core.params import Floats, Params, bounds_of, box, check_budget, check_int, is_integer
+from hpo_envs.core.params import Floats, Params, bounds_of, box, check_budget, check_int
 from hpo_envs.core.spaces import MaskedMultiDiscrete
 from hpo_envs.tables.checks import one_of, scalar, shown
 from hpo_envs.tables.table import Metric, Provenance, Table, is_number, searched
@@ -173,7 +173,7 @@ def metrics_of(
     for name, g in zip(names, goals, strict=True):
         pair = ends.get(name, (-CAP, CAP))
         low, high = map(scalar, pair) if isinstance(pair, (tuple, list)) and len(pair) == 2 else (None, None)
-        if not (_finite(low) and _finite(high) and low < high):
+        if not (is_number(low) and is_number(high) and -math.inf < low < high < math.inf):
             raise ValueError(f"bounds of {name} must be two finite numbers, low < high, got {shown(pair)}")
         made.append(Metric(name, "", g, float(low), float(high), "returned by the function"))  # type: ignore[arg-type]
     for name in ends:
@@ -193,18 +193,13 @@ def known_of(metrics: Sequence[Metric], best: Any, reference: Any) -> tuple[Floa
     rewards = []
     for name, value in (("best", best), ("reference", reference)):
         scores = tuple(map(scalar, value if isinstance(value, (tuple, list)) else (value,)))
-        if len(scores) != len(metrics) or not all(_finite(s) for s in scores):
+        if len(scores) != len(metrics) or not all(is_number(s) and math.isfinite(s) for s in scores):
             numbers = "a finite number" if len(metrics) == 1 else f"{len(metrics)} finite numbers"
             raise ValueError(f"{name} must be {numbers} if best or reference is given, got {shown(value)}")
         rewards.append(signs * np.array(scores, dtype=np.float64))
     if not (rewards[0] > rewards[1]).all():
         raise ValueError(f"best must be better than reference in every objective, got {best!r} and {reference!r}")
     return rewards[0], rewards[1]
-
-
-def _finite(value: Any) -> bool:
-    """Return whether a value is a finite number within the range of floats, not a bool."""
-    return (is_integer(value) or isinstance(value, (float, np.floating))) and abs(value) <= sys.float_info.max
 
 
 def count_of(candidates: Any, budget: Any, each: int = 1) -> int:
