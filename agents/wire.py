@@ -68,6 +68,13 @@ def decode(text: bytes, arrays: bytes) -> Any:
     Raises:
         ValueError: The bytes are not a valid message.
     """
+    left = len(arrays)
+
+    def take(length: int) -> None:  # lest a short message become long by using its bytes again and again
+        nonlocal left
+        left -= length
+        if left < 0:
+            raise ValueError(f"arrays and bytes must not overlap, got more than {len(arrays)} bytes")
 
     def hook(data: dict[str, Any]) -> Any:
         if "$array" in data:
@@ -78,11 +85,13 @@ def decode(text: bytes, arrays: bytes) -> Any:
             if min(shape, default=0) < 0:
                 raise ValueError(f"shape must be ints >= 0, got {shape}")
             found = np.frombuffer(arrays, dtype, count, offset) if count else np.empty(0, dtype)
+            take(found.nbytes)
             return found.reshape(shape).copy()
         if "$bytes" in data:
             length, offset = data["$bytes"]
             if not 0 <= offset <= offset + length <= len(arrays):
                 raise ValueError(f"bytes must lie within the {len(arrays)} of the message, got {data}")
+            take(length)
             return arrays[offset : offset + length]
         return data
 

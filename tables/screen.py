@@ -35,11 +35,17 @@ class Screen:
         self._stream, self._before = stream, before
 
     def write(self, text: str) -> int:
-        """Write a text, escaped except for a carriage return at its start (of a progress bar); return its length."""
+        """Write a text and return its length.
+
+        It is escaped except for a carriage return at its start (of a progress bar), and so are characters that the
+        stream's encoding lacks.
+        """
         self._before()
         bar = "\r" if text.startswith("\r") else ""
+        encoding = getattr(self._stream, "encoding", None) or "utf-8"
+        shown = escaped(text.removeprefix(bar)).encode(encoding, "backslashreplace").decode(encoding)
         with naming(getattr(self._stream, "name", "")):
-            self._stream.write(bar + escaped(text.removeprefix(bar)))
+            self._stream.write(bar + shown)
         return len(text)
 
     def writelines(self, lines: Iterable[str]) -> None:

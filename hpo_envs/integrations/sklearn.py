@@ -119,7 +119,8 @@ class HalvingTuneSearchCV(TuneSearchCV):
         if callable(refit):
             return int(BaseSearchCV._select_best_index(refit, refit_metric, results))
         fraction = np.asarray(results["train_fraction"])
-        return int(np.nanargmax(np.where(fraction == fraction.max(), results[f"mean_test_{refit_metric}"], -np.inf)))
+        scores = np.where(fraction == fraction.max(), results[f"mean_test_{refit_metric}"], -np.inf)
+        return int(np.argmax(np.nan_to_num(scores, nan=-np.inf)))
 
 
 def _ranged(value: Any) -> Any:

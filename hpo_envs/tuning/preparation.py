@@ -26,7 +26,7 @@ from hpo_envs.core.params import check_int
 from hpo_envs.tables.checks import nearest, scalar, shown
 from hpo_envs.tuning import prior
 from hpo_envs.tuning.constraints import checked
-from hpo_envs.tuning.record import CHECKPOINTS, NAME, SearchRecord, encoded
+from hpo_envs.tuning.record import ADDRESS, CHECKPOINTS, NAME, SearchRecord, encoded
 
 IDS = tuple(
     Spec(f"{name}-v0", (), vector_entry_point="hpo_envs.tuning.tune", family=name)
@@ -240,6 +240,11 @@ def _header(
 ) -> dict[str, Any]:  # fmt: skip
     """Return the settings of the search that its parameters and its agent determine, as plain data."""
     p, table = params, params.table
+    for h in p.points.space:
+        texts = [json.dumps(encoded(v)) for v in h.values]
+        if len({*texts}) < len(texts) or any(ADDRESS in text for text in texts):
+            rule = "differ as texts, and have the same ones in each process (__str__)"
+            raise ValueError(f"choices of {h.name} must {rule}, got {', '.join(texts)}")
     spec = IDS[p.levels is not None]
     run = header_of(p, spec, {"function": p.function}, agent, hyperparameters)
     if hasattr(p.function, "digests"):

@@ -12,7 +12,7 @@ from hpo_envs.agents.models.gp.kernels import KernelFit, KernelPrior, Posteriors
 from hpo_envs.agents.problem import Axis
 from hpo_envs.agents.search.bo_box import BoxSpace
 from hpo_envs.tables.user.space import Points, axes_of
-from hpo_envs.tuning.record import Evaluation, points_of
+from hpo_envs.tuning.record import Evaluation, plain, points_of
 
 FINALISTS = 3
 """Number of configurations whose evaluations are repeated; also the fewest for which a model is fitted."""
@@ -67,7 +67,7 @@ def ranked(header: Mapping[str, Any], evaluations: Sequence[Evaluation]) -> list
     if not any(e.feasible for e in good):
         return []
     points = points_of(header)
-    rows = np.array([points.row(e.config) for e in good])
+    rows = np.array([points.row(plain(e.config)) for e in good])
     y = np.array([e.reward for e in good])
     _, first, which = np.unique(rows, axis=0, return_index=True, return_inverse=True)
     which = which.reshape(-1)

@@ -25,6 +25,7 @@ import numpy as np
 
 from hpo_envs.benchmarks.runs import Run
 from hpo_envs.benchmarks.runs.journal import Journal
+from hpo_envs.benchmarks.runs.provenance import called
 from hpo_envs.benchmarks.study.store import CODE_KEYS, code_of
 from hpo_envs.core.engines.function.calls import LARGEST
 from hpo_envs.tables.checks import shown
@@ -37,8 +38,11 @@ NAME = "evaluations.journal"
 CHECKPOINTS, REPORTS = "checkpoints", "reports"
 """Subfolders of what trainings leave, which belong to the search of the journal beside them."""
 
-FIXED = ("function", "space", "objectives", "goals", "epochs", "agent", "hyperparameters", "seed", "budget_unit")
+FIXED = tuple("function space objectives goals epochs agent hyperparameters seed budget_unit candidates".split())
 """Settings that a resumed search must keep, besides constraints; budget and workers may change."""
+
+ADDRESS = " at 0x"
+"""Part of the text of objects without a text of their own, which differs in each process."""
 
 TUPLE = "tuple"
 """Key that marks a tuple, because JSON has only lists."""
@@ -412,13 +416,18 @@ def _changed(*spaces: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def encoded(value: Any) -> Any:
-    """Encode a value for JSON: tuples are marked; values other than numbers, texts, None and lists become texts."""
+    """Encode a value for JSON: tuples are marked; values other than numbers, texts, None and lists become texts.
+
+    Functions become their name, because their text has an address.
+    """
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, (list, tuple)):
         parts = [*map(encoded, value)]
         return {TUPLE: parts} if isinstance(value, tuple) else parts
-    return value if isinstance(value, (bool, int, float, str, type(None))) else str(value)
+    if isinstance(value, (bool, int, float, str, type(None))):
+        return value
+    return called(value) if callable(value) and ADDRESS in str(value) else str(value)
 
 
 def decoded(value: Any) -> Any:

@@ -18,7 +18,7 @@ from hpo_envs.tables.files import atomic
 from hpo_envs.tables.user.space import Points
 from hpo_envs.tuning.constraints import described
 from hpo_envs.tuning.recommendation import Recommendation, ranked
-from hpo_envs.tuning.record import Evaluation, SearchRecord, by, points_of
+from hpo_envs.tuning.record import Evaluation, SearchRecord, by, plain, points_of
 
 
 @dataclass(frozen=True, repr=False)
@@ -119,7 +119,7 @@ class Tuned:
     def stored(self) -> tuple[Points, npt.NDArray[np.float64]]:
         """The search space, and (successes, d) raw values of the successful configurations, 0 where inactive."""
         points = points_of(self.header)
-        rows = [points.row(e.config) for e in self.successes]
+        rows = [points.row(plain(e.config)) for e in self.successes]
         return points, np.array(rows).reshape(-1, len(points.space))
 
     def configurations(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], list[Dimension]]:

@@ -33,9 +33,9 @@ def space_of(given: Any) -> tuple[Hyperparameter, ...]:
         given: A sequence of `Hyperparameter`; a `ConfigSpace.ConfigurationSpace`; or a mapping of names to a
             distribution of Optuna, a `Hyperparameter`, or plain data: a tuple `(low, high)` is a range, of ints if both
             ends are, optionally followed by `"log"` and `"int"` or `"float"`, and so is a list that ends in such a
-            word; any other list is choices, which are ordered if all are numbers; a mapping has `low` and `high` (with
-            `log`, `step`, `kind`), ordered `values` or unordered `choices`, and optionally
-            `if = {parent: [choices], ...}`; anything else is a constant.
+            word; any other list, a `range` or an array is choices, which are ordered if all are numbers; a mapping has
+            `low` and `high` (with `log`, `step`, `kind`), ordered `values` or unordered `choices`, and optionally
+            `if = {parent: [choices], ...}`; anything else but a set, an iterator or a distribution is a constant.
 
     Raises:
         ValueError: The space is empty or has another form, names or choices are not distinct, a range is empty or does
@@ -105,8 +105,10 @@ def _entry(name: str, value: Any) -> Hyperparameter:
             raise ValueError(f"{name} must be {rule}, got {shown(value)}")
         kind = next((w for w in words if w != "log"), None)
         value = {"low": value[0], "high": value[1], "log": "log" in words, "kind": kind}
-    elif isinstance(value, (Set, range, Iterator, ValuesView)):
-        raise ValueError(f"choices of {name} must be a list, got {shown(value)}")
+    elif isinstance(value, (Set, Iterator, ValuesView)) or hasattr(value, "rvs"):
+        raise ValueError(f"{name} must be a range (low, high), a list of choices or a constant, got {shown(value)}")
+    elif isinstance(value, range) or (isinstance(value, np.ndarray) and value.ndim == 1):
+        return _listed(name, list(value))
     elif not isinstance(value, Mapping):
         return _listed(name, value if isinstance(value, list) else [value])
     for key in value:
@@ -162,6 +164,8 @@ def _listed(name: str, values: list[Any], ordered: bool | None = None) -> Hyperp
     values = [*map(scalar, values)]
     for v in (v for v in values if hasattr(v, "shape")):
         raise ValueError(f"choices of {name} must be values, got {type(v).__name__} of shape {tuple(v.shape)}")
+    if any(isinstance(v, float) and math.isnan(v) for v in values):
+        raise ValueError(f"choices of {name} must not be NaN, which equals nothing, got {shown(values)}")
     try:
         distinct = len({(type(v), v) for v in values}) == len(values)
     except TypeError:  # lists

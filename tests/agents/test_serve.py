@@ -167,3 +167,10 @@ def test_functions_are_passed_by_name() -> None:
     rejects("of the package hpo_envs, got 'os:system'", decode_function, "os:system")
     for name in ("hpo_envs.agents.wire:TRUSTED", "hpo_envs.agents.no_module:f"):
         rejects(f"mutate must name a function, got '{name}'", decode_function, name)
+
+
+def test_short_messages_do_not_become_long() -> None:
+    data = bytes(10**6)
+    for part in ({"$array": ["|u1", [10**6], 0]}, {"$bytes": [10**6, 0]}):
+        assert len(wire.decode(json.dumps([part]).encode(), data)[0]) == 10**6
+        rejects("arrays and bytes must not overlap", wire.decode, json.dumps([part, part]).encode(), data)

@@ -1,6 +1,7 @@
 """Commands print no control characters."""
 
 import contextlib
+import io
 import json
 import sys
 import warnings
@@ -31,6 +32,14 @@ def test_progress_bar_goes_back_to_start_of_its_line(capsys: pytest.CaptureFixtu
         print("a\rb\x1b")
         sys.stdout.writelines(["\x1b", "c\n"])
     assert capsys.readouterr() == ("a\\rb\\x1b\n\\x1bc\n", "\r50%|")
+
+
+def test_characters_that_the_encoding_lacks_are_escaped(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(data, "latin-1", write_through=True))
+    with screen.on():
+        print("Größe 東")
+    assert data.getvalue() == "Größe \\u6771\n".encode("latin-1")
 
 
 def test_what_ends_program_is_shown_escaped(capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:

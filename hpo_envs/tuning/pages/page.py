@@ -12,6 +12,7 @@ from hpo_envs.benchmarks.analysis import forest_importance
 from hpo_envs.benchmarks.report.numbers import count, number
 from hpo_envs.benchmarks.report.page import Drawn, whole
 from hpo_envs.benchmarks.report.tables import download, head, num, table, text
+from hpo_envs.tables.table import is_number
 from hpo_envs.tuning.constraints import described
 from hpo_envs.tuning.mistakes import cause
 from hpo_envs.tuning.pages import plots
@@ -41,9 +42,9 @@ def render(tuned: Any) -> str:
     parts += [_evaluations(tuned, ended), _failures(failed), _again(tuned)]
     body = f'<header><h1>{escape(name)}</h1><p>{escape(lead)}</p></header><main id="main">{"".join(parts)}</main>'
     rows = json.loads(tuned.to_frame().to_json(orient="records", date_format="iso"))
-    return whole(
-        f"Search: {name}", body, {"charts": drawn, "rows": {}, "looks": plots.LOOKS, "search": h, "evaluations": rows}
-    )
+    settings = json.loads(json.dumps(h), parse_constant=str)  # choices may be infinite, which JSON lacks
+    data = {"charts": drawn, "rows": {}, "looks": plots.LOOKS, "search": settings, "evaluations": rows}
+    return whole(f"Search: {name}", body, data)
 
 
 def _rule(tuned: Any) -> str:
@@ -156,8 +157,7 @@ def _epoch(evaluation: Evaluation) -> int:
 
 
 def _cell(value: Any) -> str:
-    plain = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return num(value, f"{value:.6g}") if plain else text(str(value))
+    return num(value, f"{value:.6g}") if is_number(value) else text(str(value))
 
 
 def _failures(failed: Sequence[Evaluation]) -> str:

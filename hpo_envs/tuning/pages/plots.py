@@ -9,7 +9,7 @@ import numpy as np
 from hpo_envs.benchmarks.report.charts import chart, colour
 from hpo_envs.benchmarks.report.numbers import count, number
 from hpo_envs.benchmarks.report.page import Drawn, figure
-from hpo_envs.tuning.record import Evaluation
+from hpo_envs.tuning.record import Evaluation, plain
 
 LOOKS = {"evaluations": 0, "best so far": 1, "failed": 6, "infeasible": 3, "stopped early": 4, "running": 5}
 LOOKS |= {"Pareto front": 1, "predicted mean": 2}
@@ -62,7 +62,7 @@ def configurations(tuned: Any, drawn: Drawn) -> str:
     """Plot parallel coordinates, and the first objective against each hyperparameter, as HTML."""
     points, name, figures = tuned.stored[0], tuned.header["objectives"][0], ""
     ended = sorted((e for e in tuned if e.ended >= 0), key=lambda e: e.reward)  # the best above the others
-    every = np.array([points.row(e.config) for e in ended])
+    every = np.array([points.row(plain(e.config)) for e in ended])
     active, notes, failed = points.active(every), [*map(_note, ended)], sum(e.rewards is None for e in ended)
     series, scores = _series(ended, name, tuned.header["goals"][0]), [e.metrics[name] for e in ended if e.rewards]
     axes: list[dict[str, Any]] = [
@@ -92,7 +92,7 @@ def configurations(tuned: Any, drawn: Drawn) -> str:
         on = np.flatnonzero(active[:, j]).tolist()
         panel = {"x": every[on, j].tolist(), "agents": {n: [[v[i] for i in on]] for n, v in series.items()}}
         if found is not None and h.name in found.config:
-            panel["x"].append(points.row(found.config)[j])
+            panel["x"].append(points.row(plain(found.config))[j])
             panel["agents"] = {n: [[*v[0], None]] for n, v in panel["agents"].items()}
             panel["agents"]["predicted mean"] = [[*[None] * len(on), v] for v in (found.mean, found.low, found.high)]
         look: dict[str, Any] = {"points": [*panel["agents"]], "notes": [notes[i] for i in on], "xlog": h.log}

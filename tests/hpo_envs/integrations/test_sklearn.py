@@ -88,3 +88,10 @@ def test_halving_fits_few_configurations_on_all_data() -> None:
         assert {*train} <= {*whole}
         assert np.bincount(y[train]).tolist() == [max(2, round(n / 9)) for n in np.bincount(y[whole])]
     assert search.best_score_ == score[fraction == 1.0].max() > 0.9
+
+
+def test_scores_that_are_all_nan_do_not_end_halving() -> None:
+    given: dict[str, Any] = {"n_iter": 3, "cv": 3, "random_state": 0, "scoring": lambda *_: np.nan}
+    with pytest.warns(UserWarning, match="non-finite"):
+        search = HalvingTuneSearchCV(LogisticRegression(), {"C": np.logspace(-3, 3, 7)}, **given).fit(X, Y)
+    assert np.isnan(search.best_score_)

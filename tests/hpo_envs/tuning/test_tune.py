@@ -411,6 +411,13 @@ def test_new_search_refuses_reports_and_checkpoints_of_others(tmp_path: Path) ->
         tune(helpers.train, helpers.SPACE, **given)
 
 
+def test_resuming_keeps_the_candidates(tmp_path: Path) -> None:
+    given: dict[str, Any] = {"agent": "random", "out": tmp_path, "progress": False}
+    tune(helpers.train, helpers.SPACE, budget=3, candidates=50, **given)
+    rejects("has candidates 50, got 60", tune, helpers.train, helpers.SPACE, budget=4, candidates=60, **given)
+    assert len(tune(helpers.train, helpers.SPACE, budget=4, **given)) == 4
+
+
 def test_resuming_with_other_data_warns(tmp_path: Path) -> None:
     class Model:
         def __init__(self, data: Any) -> None:

@@ -20,6 +20,7 @@ from hpo_envs.commands.main import main
 from hpo_envs.tuning import Tuned, tune
 from hpo_envs.tuning.pages import page
 from hpo_envs.tuning.record import NAME
+from tests.helpers import rejects
 from tests.hpo_envs.tuning import helpers
 
 
@@ -241,12 +242,16 @@ def test_nothing_succeeded(tmp_path: Path) -> None:
     assert failed.to_frame()["incumbent"].isna().all()
 
 
+def same(a: Any, b: Any) -> bool:
+    return repr(a) == repr(b)
+
+
 class Layer:
     """A choice that JSON cannot represent."""
 
 
 CHOICES = {
-    "hidden": [(64,), (64, 64), None, True, "x", 0.5, (1, (2.5, None))], "layer": [Layer, Tuned],
+    "hidden": [(64,), (64, 64), None, True, "x", 0.5, (1, (2.5, None)), float("inf")], "layer": [Layer, same],
     "on": [True, False, None], "x": (0.0, 1.0), "width": [16, 32],
 }  # fmt: skip
 
@@ -259,9 +264,6 @@ def test_best_config_is_what_function_received(agent: str, tmp_path: Path) -> No
         received.append(config)
         return float(len(received))
 
-    def same(a: dict[str, Any], b: dict[str, Any]) -> bool:
-        return repr(a) == repr(b)
-
     points = (
         [{"hidden": (1, (2.5, None)), "layer": Layer, "on": None, "x": 1 / 3, "width": 16}] if agent == "auto" else []
     )
@@ -270,9 +272,18 @@ def test_best_config_is_what_function_received(agent: str, tmp_path: Path) -> No
     assert [repr(e.config) for e in found] == [*map(repr, received)]
     assert same(found.best_config, received[-1])
     assert len({repr(c["hidden"]) for c in received}) > 3
-    # Read from the disk, where a class is text.
+    # Read from the disk, where classes and functions are texts.
+    texts = {Layer: str(Layer), same: f"{__name__}:same"}
     for e, config in zip(hpo_envs.load(tmp_path / "out"), received, strict=True):
-        assert same(e.config, {**config, "layer": str(config["layer"])})
+        assert same(e.config, {**config, "layer": texts[config["layer"]]})
     more = tune(train, CHOICES, **{**given, "budget": 13})
     assert [repr(e.config) for e in more] == [*map(repr, received)]
+    assert "layer" in more.report(tmp_path / "page.html").read_text(encoding="utf-8")
+    assert same(more.recommended.config.keys(), received[0].keys())
     assert main(["describe", str(tmp_path / "out")]) == 0
+
+
+@pytest.mark.parametrize("choices", [[object(), 1], [lambda: 1, lambda: 2], [Layer(), Layer()]])
+def test_choices_that_cannot_be_told_apart_on_disk_are_refused(choices: Any) -> None:
+    space = {"x": (0.0, 1.0), "act": choices}
+    rejects("choices of act must differ as texts, and have the same", tune, lambda config: 0.0, space, budget=2)

@@ -5,6 +5,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 import pytest
+import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -31,6 +32,7 @@ def test_plain_dicts() -> None:
     assert [h.kind for h in space_of({"a": (0, 1, "float"), "b": {"values": [1, 1000]}, "c": {"choices": [1, 2]}})] == [
         "float", "int", "categorical",
     ]  # fmt: skip
+    assert space_of({"x": range(1, 4)}) == space_of({"x": np.array([1, 2, 3])}) == space_of({"x": [1, 2, 3]})
     (dropout,) = space_of({"x": {"low": 0, "high": 1, "step": 0.25}})
     assert (dropout.kind, dropout.values) == ("float", (0.0, 0.25, 0.5, 0.75, 1.0))
 
@@ -78,8 +80,9 @@ def test_configuration_spaces_with_their_conditions() -> None:
         ({"a": {"low": 0.5, "high": 3, "kind": "int"}}, "ends and step of a must be whole for ints, got 0.5 to 3"),
         ({"a": {"low": 1, "high": 9, "step": 1.5, "kind": "int"}}, "must be whole for ints, got 1 to 9 by 1.5"),
         ({"a": {"low": 1, "high": 2, "log": "false"}}, "log of a must be True or False, got 'false'"),
-        ({"a": range(1, 10)}, r"choices of a must be a list, got range\(1, 10\)"),
-        ({"a": {1, 2}}, "choices of a must be a list"),
+        ({"a": {1, 2}}, r"a must be a range \(low, high\), a list of choices or a constant, got \{1, 2\}"),
+        ({"a": iter([1, 2])}, "a must be a range .*, got <list_iterator"),
+        ({"a": scipy.stats.expon()}, "a must be a range .*, got <scipy.stats"),
         ({"a": {"low": 1}}, "a must have numeric low and high, choices or values"),
         ({"a": {"low": 1, "hihg": 2}}, "key of a must be one of .*, got 'hihg', did you mean 'high'"),
         ({"a": {"values": ["x"]}}, "values of a must be numbers"),
