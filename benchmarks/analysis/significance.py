@@ -63,9 +63,9 @@ def judged(scores: Mapping[str, Floats], groups: Sequence[Any]) -> dict[str, Any
         `groups`, their number; `standings`, in the order of the means, with the intervals of each agent on these
         environments (`mean`) and across tasks (`elsewhere`) and whether it is "best", "tied for best" or "worse" `here`
         (fixed tasks) and `there` (across tasks), and whether its interval is `unreliable`; `pairs`; and `best`, the
-        sole best agent `here` and `there`, or None. A single agent is "inconclusive", as all agents are on one
-        environment with fewer runs than `intervals.FEWEST_SEEDS`, and across fewer groups than
-        `intervals.FEWEST_GROUPS`. Only the agent that is best on fixed tasks can be best across tasks.
+        sole best agent `here` and `there`, or None. A single agent is "inconclusive"; so are a pair that shares fewer
+        seeds than `intervals.FEWEST_SEEDS` on the only environment, and then all agents, and everything across fewer
+        groups than `intervals.FEWEST_GROUPS`. Only the agent that is best on fixed tasks can be best across tasks.
 
     Raises:
         ValueError: Two agents share no seed on an environment, or there is not one label for each environment.
@@ -75,7 +75,7 @@ def judged(scores: Mapping[str, Floats], groups: Sequence[Any]) -> dict[str, Any
     runs = np.isfinite(stacked).sum(axis=(1, 2))
     pairs, count = _pairs(names, stacked, groups), len(set(groups))
     here = there = dict.fromkeys(names, INCONCLUSIVE)
-    if len(groups) > 1 or runs.min() >= intervals.FEWEST_SEEDS:
+    if not any(p["here"]["verdict"] == INCONCLUSIVE for p in pairs):
         here = _standing(names, pairs, "here")
     best = {"here": next((a for a in names if here[a] == "best"), None), "there": None}
     if count >= intervals.FEWEST_GROUPS:
@@ -121,19 +121,23 @@ def _pairs(names: Sequence[str], scores: Floats, groups: Sequence[Any]) -> list[
     here, there = intervals.fixed_tasks(apart), intervals.across_tasks(apart, groups)
     ahead = np.nanmean(apart, axis=-1)
     improvement = statistics.probability_of_improvement(scores)
-    enough = apart.shape[1] > 1 or np.isfinite(apart[0]).sum() >= intervals.FEWEST_SEEDS
-    decides = len(set(groups)) >= intervals.FEWEST_GROUPS
-    kinds = (("here", here, holm(here.p), enough), ("there", there, holm(there.p), decides))
+    enough = np.isfinite(apart).sum(axis=(1, 2)) >= (intervals.FEWEST_SEEDS if apart.shape[1] == 1 else 0)
+    decides = np.full(len(enough), len(set(groups)) >= intervals.FEWEST_GROUPS)
+    kinds = []
+    for where, e, tested in (("here", here, enough), ("there", there, decides)):
+        p, adjusted = np.where(tested, e.p, np.nan), np.full(len(tested), np.nan)
+        adjusted[tested] = holm(p[tested])
+        kinds.append((where, e, p, adjusted))
     records = []
     for i, (j, k) in enumerate(zip(first.tolist(), second.tolist(), strict=True)):
         record: dict[str, Any] = {"a": names[j], "b": names[k]}
-        for where, e, adjusted, tested in kinds:
-            ends = [float(x[i]) for x in (e.low, e.high)] if enough or where == "there" else [np.nan, np.nan]
-            p, p_holm = (float(e.p[i]), float(adjusted[i])) if tested else (np.nan, np.nan)
-            verdict = DIFFERENT if tested else INCONCLUSIVE
-            if p_holm < intervals.ALPHA:
+        for where, e, p, adjusted in kinds:
+            ends = [float(x[i]) for x in (e.low, e.high)] if enough[i] or where == "there" else [np.nan, np.nan]
+            verdict = INCONCLUSIVE if np.isnan(p[i]) else DIFFERENT
+            if adjusted[i] < intervals.ALPHA:
                 verdict = "better" if e.mean[i] < 0 else "worse"
-            record[where] = {"difference": [float(e.mean[i]), *ends], "p": p, "p_holm": p_holm, "verdict": verdict}
+            facts = {"p": float(p[i]), "p_holm": float(adjusted[i]), "verdict": verdict}
+            record[where] = {"difference": [float(e.mean[i]), *ends], **facts}
         record["ahead"] = int((ahead[i] < -intervals.ROUNDING).sum())
         record["behind"] = int((ahead[i] > intervals.ROUNDING).sum())
         record["improvement"] = float(improvement[j, k])

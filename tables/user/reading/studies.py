@@ -18,7 +18,8 @@ from hpo_envs.tables.user.frame import Frame, of_frame
 from hpo_envs.tables.user.space import space_of
 
 OTHER = """
-SELECT name FROM sqlite_master WHERE NOT (sql LIKE 'CREATE TABLE %' OR sql LIKE 'CREATE %INDEX %')
+SELECT name FROM sqlite_master
+WHERE NOT (sql LIKE 'CREATE TABLE %' OR sql LIKE 'CREATE INDEX %' OR sql LIKE 'CREATE UNIQUE INDEX %')
 UNION ALL SELECT m.name FROM sqlite_master m, pragma_table_xinfo(m.name) c WHERE m.type = 'table' AND c.hidden > 0
 """
 """Query for views, triggers, virtual tables, and tables with computed columns, which may need any time and memory."""

@@ -43,6 +43,24 @@ def test_three_seeds_on_one_environment_give_no_verdict() -> None:
     assert np.isnan(found["pairs"][0]["here"]["p"])
 
 
+def test_pairs_are_tested_on_enough_shared_seeds() -> None:
+    rng = np.random.default_rng(0)
+    a, b, c = (rng.normal(mean, 0.01, (1, 20)) for mean in (0.2, 0.3, 0.9))
+    c[:, 3:] = np.nan
+    for few in (c, 1.0 - c, np.where(np.isnan(c), np.nan, 0.25)):  # the worst, the best, between
+        found = significance.judged({"a": a, "b": b, "few": few}, ["g"])
+        verdicts = {frozenset((p["a"], p["b"])): p["here"] for p in found["pairs"]}
+        sure = verdicts.pop(frozenset("ab"))
+        assert sure["verdict"] != significance.INCONCLUSIVE
+        assert sure["p_holm"] == sure["p"] < 0.01
+        assert [(v["verdict"], np.isnan(v["p_holm"])) for v in verdicts.values()] == [
+            (significance.INCONCLUSIVE, True)
+        ] * 2
+        assert {s["here"] for s in found["standings"]} == {significance.INCONCLUSIVE}
+    a[:, 11:], b[:, :9] = np.nan, np.nan  # 11 seeds each, 2 of them shared
+    assert {s["here"] for s in significance.judged({"a": a, "b": b}, ["g"])["standings"]} == {significance.INCONCLUSIVE}
+
+
 def test_agents_that_share_no_seed_are_not_compared() -> None:
     with raises("agents must share a seed on every environment, got none for 'x' and 'y'"):
         significance.judged({"x": np.array([[1.0, NAN]]), "y": np.array([[NAN, 1.0]])}, "u")

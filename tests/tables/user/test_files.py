@@ -158,7 +158,7 @@ def test_database_is_read_whatever_its_name_but_no_views(tmp_path: Path) -> None
     with contextlib.closing(sqlite3.connect(tmp_path / "a.db")) as database, database:
         database.execute("ALTER TABLE trials RENAME TO old")
         endless = "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r)"
-        database.execute(f"CREATE VIEW trials AS {endless} SELECT old.* FROM old, r WHERE n < 0")
+        database.execute(f"CREATE VIEW trials AS {endless} SELECT old.* FROM old, r WHERE n < 0 /* INDEX x */")
     rejects("a.db must be a readable Optuna storage, got trials, which is not", user.from_csv, tmp_path / "a.db")
     with contextlib.closing(sqlite3.connect(tmp_path / "h#c.db")) as database, database:
         database.execute("ALTER TABLE studies RENAME TO old")
