@@ -1,6 +1,6 @@
 """Source tasks of a search, from earlier searches, tables, frames and Optuna studies; their best configurations."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -26,12 +26,12 @@ def source(given: Any, params: FunctionParams) -> Source:
             or with an invalid cost, are left out.
 
     Raises:
-        ValueError: `given` has another type, or holds no evaluation in this space with all objectives.
+        ValueError: `given` has another type or goal, or holds no evaluation in this space with all objectives.
         FileNotFoundError: The folder holds no search.
     """
     if isinstance(given, Source):
         return given
-    name, known = _read(given, params.objectives)
+    name, known = _read(given, params)
     points, found, problem = params.points, [], ""
     names = {h.name for h in points.space}
     for config, metrics, cost in known:
@@ -61,7 +61,7 @@ def bests(given: Any, params: FunctionParams, count: int) -> tuple[list[dict[str
         count: Largest number of distinct configurations.
 
     Raises:
-        ValueError: `given` has another type.
+        ValueError: `given` has another type or goal.
         FileNotFoundError: The folder holds no search.
     """
     points = params.points
@@ -70,7 +70,7 @@ def bests(given: Any, params: FunctionParams, count: int) -> tuple[list[dict[str
         raw = points.raw(units) if units.shape[1] == len(points.space) else np.empty((0, len(points.space)))
         scored = [(float(r.sum()), points.config(row)) for r, row in zip(given.rewards, raw, strict=False)]
     else:
-        known = _read(given, params.objectives)[1]
+        known = _read(given, params)[1]
         scored = [(_total(metrics, params), dict(config)) for config, metrics, _ in known]
     found, said = list[dict[str, Any]](), list[str]()
     for score, config in sorted(scored, key=lambda pair: -pair[0]):
@@ -122,17 +122,29 @@ def _fitted(config: Mapping[str, Any], points: Points, moved: list[str]) -> dict
     return points.config(raw)
 
 
-def _read(given: Any, objectives: tuple[str, ...]) -> tuple[str, Iterator[Known]]:
+def _read(given: Any, params: FunctionParams) -> tuple[str, Iterator[Known]]:
+    """Return the name and the observations of a source task; ValueError for another type, or another goal."""
+    objectives = params.objectives
+
+    def check(name: str, goals: Iterable[tuple[str, str]]) -> None:
+        known = dict(goals)
+        for m in params.rewarded:
+            if known.get(m.name, m.goal) != m.goal:
+                raise ValueError(f"source {name} must have the goal {m.goal} of {m.name}, got {known[m.name]}")
+
     if isinstance(given, (str, Path)):
         given = load(given)
     if isinstance(given, Tuned):
         called = str(given.folder or given.header["function"])
+        check(called, zip(given.header["objectives"], given.header["goals"], strict=True))
         return called, ((e.config, e.metrics, e.spent) for e in given if e.rewards is not None)
     if isinstance(given, Table):
+        check(given.name, ((m.name, m.goal) for m in given.metrics))
         return given.name, _of_table(given, objectives)
     if hasattr(given, "to_dict") and hasattr(given, "columns"):
         return "DataFrame", ((r, r, r.get("cost", 1.0)) for r in given.to_dict("records"))
     if hasattr(given, "get_trials"):
+        check(given.study_name, zip(objectives, (d.name.lower()[:3] for d in given.directions), strict=False))
         trials = [t for t in given.get_trials(deepcopy=False) if t.state.name == "COMPLETE"]
         return f"study {given.study_name}", (
             (t.params, dict(zip(objectives, t.values, strict=False)), 1.0) for t in trials

@@ -14,6 +14,7 @@ from hpo_envs.tables import user
 from hpo_envs.tuning import load, tune
 from hpo_envs.tuning.preparation import Preparation
 from hpo_envs.tuning.prior import source
+from tests.helpers import rejects
 from tests.hpo_envs.tuning import helpers
 
 
@@ -35,6 +36,18 @@ def test_frames_tables_and_earlier_searches() -> None:
     assert again.rewards[:, 0].tolist() == [e.metrics["score"] for e in tuned]
     assert np.abs(again.features).max() <= 1.0
     assert source(again, params()) is again
+
+
+def test_sources_with_the_other_goal_are_refused(tmp_path: Path) -> None:
+    given: dict[str, Any] = {"budget": 2, "progress": False, "out": tmp_path}
+    tuned = tune(helpers.train, helpers.SPACE, goal="min", **given)
+    table = user.from_frame(pd.DataFrame({"x": [0.1, 0.2], "score": [1.0, 2.0]}), "score", "min")
+    optuna = pytest.importorskip("optuna", reason="needs the extra optuna")
+    study = optuna.create_study(direction="minimize")
+    for each in (tuned, tmp_path, table, study):
+        for agent in ("bo", "box-bo"):
+            wrong: Any = {"agent": agent, "sources": [each], "budget": 2}
+            rejects("source .* must have the goal max of score, got min", tune, helpers.train, helpers.SPACE, **wrong)
 
 
 ROW: dict[str, Any] = {"x": [0.1], "kind": ["bad"], "score": [1.0]}
