@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from hpo_envs.benchmarks.study.block import Block
+from hpo_envs.core.params import ROUNDING
 from hpo_envs.families import registry
 from hpo_envs.tables import Array, store
 from hpo_envs.tables.table import STATUSES, Floats
@@ -152,7 +153,7 @@ def _runs(block: Block) -> Any:
     h, costs, undefined = block.header, total(block.arrays["cost"]), block.flat | ~block.scaled
     seconds = block.arrays.get("seconds")
     ask, tell = (pa.nulls(len(block), pa.float64()) if seconds is None else total(seconds[:, j]) for j in (0, 1))
-    spent = costs >= float(h["budget"]) * (1 - 1e-9)
+    spent = costs >= float(h["budget"]) * (1 - ROUNDING)
     return pa.table({
         **{name: texts(lambda h, key=key: h[key]) for name, key in (("environment", "env"), ("agent", "agent"))},
         "seed": pa.array(block.seeds), "group": texts(lambda h: registry.group_of(h["env"])),

@@ -30,6 +30,9 @@ from hpo_envs.tables.table import Table
 MODES, FPS = ("human", "rgb_array", "ansi"), 4
 """Metadata of rendering: modes and frames per second."""
 
+SUBMITTED = frozenset({"cost", "finished", "action", "clock"})
+"""Keys of infos, with several simulated workers, at steps at which nothing finishes."""
+
 
 def _check_seed(seed: Any) -> int:
     if not is_integer(seed) or seed < 0:
@@ -275,6 +278,7 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
         Returns:
             Observations, rewards (n,) or (n, m), terminated (n,), truncated (n,) (always False: Gymnasium limits
             steps), info: each `key` holds an (n, ...) array or a dict, and `_key` which environments reported it.
+            With simulated workers, an environment in which nothing has finished reports only those of `SUBMITTED`.
 
         Raises:
             ValueError: An action is not valid.
@@ -300,7 +304,8 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
             reported[index] = False
             for value in info.values():
                 blank(value, index)
-        info |= {"_" + key: reported for key in info}
+        ended = reported & info["finished"] if self.params.workers > 1 else reported
+        info |= {"_" + key: reported if key in SUBMITTED else ended for key in info}
         if resets:
             self._begin(index, None, info)
         any_ended = int(np.count_nonzero(terminated)) > 0  # a third of the time of `any`
@@ -415,7 +420,7 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
         reported = ~terminated
         for k in keys:
             blank(info[k], index)
-            info["_" + k] = reported
+            info["_" + k] = info["_" + k] & reported
         self._begin(index, None, info)
 
 

@@ -22,6 +22,9 @@ from hpo_envs.tables.user.space import POSITION, Points, axes_of
 
 ActionKind = Literal["rows", "grid", "fidelity", "arms", "box", "graph"]
 Objectives = str | tuple[str, ...]
+ROUNDING = 1e-9
+"""Part of a budget that counts as none."""
+
 _INT, _UINT = np.dtype(np.int64), np.dtype(np.uint64)
 
 
@@ -68,6 +71,11 @@ class Params:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "budget_unit", self.budget_unit or self.cost_unit)
+
+    @cached_property
+    def rest(self) -> float:
+        """Budget left at which an episode ends: 0, up to the rounding of sums of costs such as 0.1."""
+        return ROUNDING * self.budget
 
     @property
     def table(self) -> Table:

@@ -38,9 +38,7 @@ def pick(info: dict[str, Any], i: int) -> dict[str, Any]:
 
 
 def agree(scalar: dict[str, Any], batched: dict[str, Any], rtol: float = 0.0) -> None:
-    """Require that the batched info equals the scalar one; if nothing has finished, the batch may have further keys."""
-    if not scalar.get("finished", True):
-        batched = {key: value for key, value in batched.items() if key in scalar}
+    """Require that the batched info equals the scalar one."""
     require(scalar.keys() == batched.keys(), f"infos must have the same keys, got {[*batched]} for {[*scalar]}")
     for key, value in scalar.items():
         _equal(f"info[{key!r}]", value, batched[key], rtol)

@@ -531,7 +531,8 @@ class Search:
             under_way = len(running) * spent / max(len(self.record.ended), 1)
         else:
             under_way = math.fsum(map(self._share, running))
-        return float(self.record.header["budget"]) - spent - under_way
+        left = float(self.record.header["budget"]) - spent - under_way
+        return left if left > self._params.rest else 0.0
 
     def _tell(self, evaluation: Evaluation) -> None:
         p = self._params

@@ -44,7 +44,7 @@ class BoxVectorEnv(HPOVectorEnv):
         codes = np.zeros(self.num_envs, np.int64)
         info |= {"config": p.function.columns(answer.configs), "status": STATUS_COLUMN.take(codes)}
         info |= {"status_code": codes, "clipped": clipped}
-        return rewards if p.vector else rewards[:, 0].copy(), self._left <= 0.0, info
+        return rewards if p.vector else rewards[:, 0].copy(), self._left <= p.rest, info
 
     def _check_actions(self, actions: Any) -> tuple[Floats, npt.NDArray[np.bool_]]:
         return check_box(actions, (self.num_envs, *self.params.action_space.shape), "actions")

@@ -74,7 +74,7 @@ class BoxEnv(HPOEnv):
         rewards, costs, answer = p.evaluate(self._tasks, points)
         self._best = np.maximum(self._best, rewards[0])
         self._left -= float(costs[0])
-        self._live = self._left > 0.0
+        self._live = self._left > p.rest
         p.observe(self._seen, points, rewards, costs, self._best, self._left)
         info: Info = {"cost": costs[0], "metrics": entry(answer.metrics)}
         if answer.held_out is not None:

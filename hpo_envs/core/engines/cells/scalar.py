@@ -76,7 +76,7 @@ class CellEpisode(Episode):
         if finished:
             self._complete(rewards)
         info = p.info(report, name, finished)
-        terminated = finished and self._spent >= p.budget
+        terminated = finished and p.budget - self._spent <= p.rest
         return self._out.copy(), np.array(rewards) if p.vector else rewards[0], terminated, info
 
     def _score(self, action: list[int]) -> tuple[str, Report]:

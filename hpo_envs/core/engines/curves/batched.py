@@ -61,7 +61,7 @@ class CurvesVectorEnv(HPOVectorEnv):
         base, reached, cost = self._submit(ALL, indices, rows, levels)
         self._count += 1
         rewards, info = self._complete(ALL, rows, base, levels, reached, cost)
-        over = self._spent >= self.budget
+        over = self.budget - self._spent <= self.params.rest
         over |= self._count >= self._limit
         over |= self._floor == len(self.params.levels)
         return rewards, over, info
@@ -74,7 +74,7 @@ class CurvesVectorEnv(HPOVectorEnv):
         workers.submit(i, np.stack([rows[i], indices[i], base, levels[i], reached], axis=1), start, cost)
         self._committed[i] += cost
         self._count[i] += 1
-        self._open = (self._committed < self.budget) & (self._count < self._limit)
+        self._open = (self.budget - self._committed > self.params.rest) & (self._count < self._limit)
         self._open &= self._floor < len(self.params.levels)
         j, job, cost = workers.next(~self._open)
         row, index, base, level, reached = job.T

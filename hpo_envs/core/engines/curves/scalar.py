@@ -116,7 +116,7 @@ class CurvesEnv(HPOEnv):
         # `item` gives Python numbers, several times faster than indexing with brackets.
         self._paid, self._peaks, self._end_of = p.costs.item, p.peaks.item, p.ends.item
         self._answers: dict[int, LevelAnswer] = {}  # by cell, made when it is first evaluated
-        self._budget, self._parallel = p.budget, p.workers > 1
+        self._budget, self._rest, self._parallel = p.budget, p.rest, p.workers > 1
         self._per_step = p.cost_unit == "evaluations"
         self._full_mask = np.ones(p.actions + self._levels, np.int8)
         self._view: list[int] | None = None
@@ -155,7 +155,7 @@ class CurvesEnv(HPOEnv):
         answer, reached, cost = self._submit(index, row, level)
         self._count += 1
         observation, reward, info = self._complete(answer, reached, cost)
-        terminated = self._spent >= self._budget or self._done()
+        terminated = self._budget - self._spent <= self._rest or self._done()
         self._live = not terminated
         return observation, reward, terminated, False, info
 
@@ -175,7 +175,7 @@ class CurvesEnv(HPOEnv):
             workers.submit(SubmittedTraining(row, index, level, answer, reached, cost), start, cost)
             self._committed += cost
             self._count += 1
-            self._open = self._committed < self.budget and not self._done()
+            self._open = self.budget - self._committed > self._rest and not self._done()
             if self._open and workers.idle:
                 reward = np.zeros(len(self._best)) if self.params.vector else 0.0
                 info = numeric({"cost": 0.0, "finished": False, "clock": workers.clock})

@@ -76,7 +76,7 @@ class FunctionEpisode(Episode):
         info |= {"metrics": numeric(outcome.metrics), "config": numeric(config)}
         info |= {"status": outcome.status, "status_code": STATUS_CODES[outcome.status]}
         observation = self._observe(features, reward, outcome.price)
-        terminated = self._left <= 0.0 or self._count == p.steps
+        terminated = self._left <= p.rest or self._count == p.steps
         return observation, reward if p.vector else float(reward[0]), terminated, info
 
     def _train(self, row: int, level: int, config: dict[str, Any]) -> tuple[Outcome, float, Info]:

@@ -76,7 +76,7 @@ class LookupVectorEnv(HPOVectorEnv):
         rewards, info = p.answer(cells)
         np.maximum(self._best, rewards, out=self._best)
         self._left -= info["cost"]
-        terminated = self._left <= _ZERO
+        terminated = self._left <= p.rest
         if self._counts:
             self._count += 1
             terminated |= self._count >= self._limit

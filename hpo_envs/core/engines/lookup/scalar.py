@@ -74,6 +74,7 @@ class LookupEnv(HPOEnv):
         self._counts = p.cost_unit != "evaluations" or p.budget > p.steps
         self._limit, self._actions, self._repeated, self._vector = p.steps, p.actions, p.max_repeats > 1, p.vector
         self._sizes: list[int] | None = None if p.sizes is None else p.sizes.tolist()
+        self._rest = p.rest
         self._plain = (int, np.int64) if self._sizes is None else ()  # types of most actions
         self._answers: dict[int, RowAnswer] = {}  # by cell, made when it is first evaluated
         self._best_at = p.observation_space.shape[0] - 1 - len(p.objectives)
@@ -122,7 +123,7 @@ class LookupEnv(HPOEnv):
                 best[0] = reward
             observation[-2] = best[0]
         self._left = left = self._left - answer.cost
-        terminated = left <= 0.0
+        terminated = left <= self._rest
         if self._counts:
             self._count += 1
             terminated = terminated or self._count >= self._limit

@@ -3,7 +3,9 @@
 from collections.abc import Iterator
 from typing import Any
 
+import gymnasium as gym
 import numpy as np
+import pandas as pd
 import pytest
 
 from hpo_envs.core.engines.bandit.batched import BanditVectorEnv
@@ -15,7 +17,9 @@ from hpo_envs.core.engines.curves.scalar import CurvesEnv
 from hpo_envs.core.engines.lookup.batched import LookupVectorEnv
 from hpo_envs.core.engines.lookup.params import LookupParams
 from hpo_envs.core.engines.lookup.scalar import LookupEnv
+from hpo_envs.tables import user
 from hpo_envs.testing import batches
+from hpo_envs.tuning import tune
 from tests.helpers import WIDE
 from tests.hpo_envs.core.engines.bandit import model as bandit
 from tests.hpo_envs.core.engines.curves import model as curves
@@ -81,3 +85,17 @@ def test_batches_have_types_of_gymnasium_and_rows_of_scalar_form(engine: str, ar
     observation, reward, terminated, truncated, info = envs.step(envs.action_space.sample())
     assert (observation.dtype, reward.dtype) == (np.float32, np.float64)
     assert (terminated.dtype, truncated.dtype, info.get("finished", truncated).dtype) == (bool, bool, bool)
+
+
+@pytest.mark.parametrize("budget, steps", [(0.5, 5), (0.8, 8), (1.0, 10), (1.1, 11)])
+def test_rounding_of_costs_adds_no_evaluation(budget: float, steps: int) -> None:
+    frame = pd.DataFrame({"x": np.linspace(0.0, 1.0, 40), "score": np.arange(40.0), "seconds": 0.1})
+    table = user.from_frame(frame, "score", "max", cost="seconds")
+    given: dict[str, Any] = {"table": table, "cost": "seconds", "budget": budget}
+    env, envs = gym.make("TableHPO-v0", **given), gym.make_vec("TableHPO-v0", 2, **given)
+    env.reset(seed=0), envs.reset(seed=0)
+    ends = [(env.step(i)[2], envs.step(np.array([i, i]))[2].any()) for i in range(steps)]
+    assert ends == [(False, False)] * (steps - 1) + [(True, True)]
+    searched = tune(lambda c: {"score": c["x"], "cost": 0.1}, {"x": (0.0, 1.0)}, budget=budget, budget_unit="cost",
+        agent="random", progress=False)  # fmt: skip
+    assert len(searched) == steps

@@ -1,6 +1,10 @@
 """Simulated workers: the order of results, by hand."""
 
+from typing import Any
+
+import gymnasium as gym
 import numpy as np
+from gymnasium.vector import AutoresetMode
 
 from hpo_envs.core.engines.workers import VectorWorkers, Workers
 from tests.hpo_envs.core.engines.curves.model import ONE, validated
@@ -30,3 +34,15 @@ def test_a_row_is_free_when_nothing_trains_it() -> None:
         many.submit(np.array([1]), np.array([job]), np.zeros(1), np.array([duration]))
     for row, free in ((0, 5.0), (4, 7.0), (9, 0.0)):
         assert (one.free(row), many.free(np.array([0, 1]), np.array([row, row])).tolist()) == (free, [0.0, free])
+
+
+def test_masks_of_steps_at_which_nothing_finishes() -> None:
+    for mode in AutoresetMode:
+        envs: Any = gym.make_vec("NMTLC-swen-v0", 2, workers=3, autoreset_mode=mode)
+        envs.reset(seed=0)
+        for _ in range(2):
+            info = envs.step(envs.action_space.sample())[-1]
+            assert not info["finished"].any()
+            reported = {k for k in info if not k.startswith("_") and info[f"_{k}"].any()}
+            assert reported == {"cost", "finished", "action", "clock", "action_mask"}
+        assert envs.step(envs.action_space.sample())[-1]["_metrics"].all()
