@@ -35,6 +35,7 @@ def renamed(config: Any) -> dict[str, float]:
         (lambda config: None, "must return a number or a mapping with score, finite, got None"),
         (lambda config: "0.9", "must return a number or a mapping with score, finite, got '0.9'"),
         (lambda config: {"score": "0.9"}, "must return a number or a mapping with score, finite, got {'score'"),
+        (lambda config: {"score": 1, "cost": "12"}, "must return a number from 0 to 1e.30 as cost, got '12'"),
         (lambda config: config["y"], "KeyError: 'y'"),
         (lambda config: np.dot(config), "TypeError: "),
     ],

@@ -153,8 +153,8 @@ def read(returned: Any, objectives: tuple[str, ...], seconds: float) -> Outcome:
     numbers = {k: float(v) for k, v in plain.items() if isinstance(v, bool) or is_number(v)}
     cost = numbers.get("cost") if "cost" in objectives else numbers.pop("cost", None)
     if "cost" in plain and (cost is None or not 0 <= cost <= LARGEST):
-        rule = f"cost must be a number from 0 to {LARGEST:g}"
-        return Outcome("failed", seconds=seconds, error=f"{rule}, got {shown(plain['cost'])}")
+        got = f"function must return a number from 0 to {LARGEST:g} as cost, got {shown(plain['cost'])}"
+        return Outcome("failed", seconds=seconds, error=got)
     if not numbers.keys() >= {*objectives}:
         return Outcome("failed", seconds=seconds, cost=cost, error=_complaint(objectives, returned))
     finite = {k: v for k, v in numbers.items() if abs(v) <= LARGEST}
