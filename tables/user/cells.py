@@ -41,7 +41,7 @@ OUTCOMES = {
 """Code of a status -> pattern of the words for it, in lower case."""
 
 _TRUTH = {"true": True, "false": False, "yes": True, "no": False}
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_NUMBER = re.compile(r"[+-]?(\d++\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _INT = re.compile(r"[+-]?\d{1,300}")
 
 

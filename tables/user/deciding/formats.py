@@ -14,7 +14,7 @@ from hpo_envs.tables.user.frame import Decision, count
 from hpo_envs.tables.user.statement import Decisions
 
 _SPREAD = r" *\(?(?:±|\+/-|\+-) *[\d.,]+(?:[eE][+-]?\d+)? ?%?\)?"
-_DIGITS = r"[+-]?(?:\d[\d.,'’_ \u00a0\u202f]*|[.,]\d+)(?:[eE][+-]?\d+)?"
+_DIGITS = r"[+-]?(?:\d[\d.,'’_ \u00a0\u202f]*+|[.,]\d+)(?:[eE][+-]?\d+)?"
 _CELL = re.compile(rf"('[+-])?({_DIGITS})({_SPREAD})? ?(%|[A-Za-zµ°]+(?:/[A-Za-z]+)?)?({_SPREAD})?")
 _GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}([,'’_ \u00a0\u202f.])\d{3}(?:\1\d{3})*(?:[.,]\d+)?")
 _COMMA = re.compile(r"[+-]?\d*,\d+(?:[eE][+-]?\d+)?")

@@ -16,6 +16,9 @@ HIGHER = set("accuracy acc f1 bleu chrf auc auroc precision recall score r2 roug
 TURNED, GAINED = {"neg", "negative", "reduction", "decrease", "drop"}, {"improvement", "gain"}
 """Words in names of scores with the opposite goal, such as `neg_log_loss`; and of scores that are maximised."""
 
+UNCLEAR = {"inverse", "inverted", "inv", "minus", "rank", "gap", "diff", "difference", "delta"}
+"""Words that leave the goal of a score open, as `1 -` before it does."""
+
 SPREADS = {"std", "sd", "stderr", "sem", "variance", "var"}
 MEASURED = LOWER | HIGHER | SPREADS | {"best", "final", "avg", "bias"}
 """Words in names of measured columns."""
@@ -25,6 +28,13 @@ VALIDATED = {"val", "valid", "validation", "dev"}
 
 CHECKED = VALIDATED | {"test", "eval"}
 """Words in names of scores measured on other data than the training data."""
+
+AMBIGUOUS = {"precision", "memory", "vram", "map", "ap", "em"}
+"""Words that may also name a hyperparameter, unless the name has one of `CHECKED`."""
+
+IN_SCORES = MEASURED | CHECKED | TURNED | set("train mean max min macro micro balanced top at log rate percent squared "
+                                              "root cross entropy byte char word token".split())  # fmt: skip
+"""Words in names of scores."""
 
 IDENTIFIERS = r"(run|trial|exp|experiment|job)?[_ ]?(id|name|number|key|index|idx)|run|trial|exp|experiment|job|uuid"
 """Pattern of the names of columns that identify runs if their values rarely repeat."""
@@ -69,10 +79,17 @@ def is_time(name: str) -> bool:
     return last in TIMES or (several and unit)
 
 
+def is_score(name: str) -> bool:
+    """Return whether a name is that of a score, and not of a hyperparameter with the word, such as `loss_weight`."""
+    plain = all(word.isdigit() or among(word, IN_SCORES) for word in words_of(name))
+    return plain and (not among(name, AMBIGUOUS) or among(name, CHECKED))
+
+
 def goal_of(name: str) -> Literal["max", "min"] | None:
     """Guess from a score's name whether it is maximised or minimised; None if the name does not tell."""
     low = among(name, LOWER)
     high = among(name, HIGHER - {"score"}) or (not low and among(name, {"score"}))
-    if low == high:
+    minus = re.match(r"\s*1\s*[-−–]", name) and among(" ".join(words_of(name)[1:2]), LOWER | HIGHER)
+    if low == high or minus or among(name, UNCLEAR):
         return None
     return "max" if high != among(name, TURNED) or among(name, GAINED) else "min"

@@ -58,8 +58,13 @@ def scored(found: Decisions) -> Decisions:
 
 
 def _guessed(frame: Frame) -> tuple[str, Sequence[str]]:
-    """Return the score, guessed from the tool, names and values, and the candidates if it is unclear."""
+    """Return the score, guessed from the tool, names and values, and the candidates if it is unclear.
+
+    Where only a word in its name suggests it, and values repeat in it, but not in another column, it is unclear.
+    """
     free = [n for n in frame.cells if n not in frame.settings and of_cells.scorable(frame[n])]
+    rare = [n for n in free if (values := pd.Series(numbers(frame[n]))).nunique() * 2 > values.count()]
+    rivals = [n for n in rare if not is_time(n) and not re.fullmatch(names.IDENTIFIERS, n.lower())]
     marked = [n for n in free if n in frame.scores]
     measured = marked or [n for n in free if goal_of(n)]
     measured = [n for n in measured if not is_time(n) and not among(n, names.SPREADS)] or marked
@@ -68,7 +73,8 @@ def _guessed(frame: Frame) -> tuple[str, Sequence[str]]:
     validated = [n for n in checked if among(n, names.VALIDATED)]
     for some in (varied, checked, validated, [n for n in varied if goal_of(n) == "max"]):
         if len(some) == 1:
-            return some[0], ()
+            sure = marked or some[0] in rare or names.is_score(some[0]) or not rivals
+            return some[0], () if sure else (*some, *rivals)
     shown = measured or free
     if not shown:
         raise ValueError(f"--score must name the score among the columns {', '.join(frame.cells)}, got none")

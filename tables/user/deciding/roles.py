@@ -156,7 +156,8 @@ def _measured(found: Decisions, column: str) -> tuple[str, str]:
     # A score of many runs may repeat, but is no grid.
     rare = distinct * 2 > full or (called and many and bool((numbers(cells) % 1 > 0).any()))
     if (called or quantity) and (rare or took or many):
-        role = f"{'--score' if names.goal_of(column) and not took else '--cost'} {quote(column)}"
+        score = not took and names.among(column, names.LOWER | names.HIGHER)
+        role = f"{'--score' if score else '--cost'} {quote(column)}"
         text = f"measured, not set: left out ({role} uses it, {TAKE} takes it in)"
         return text, "" if rare else f"{role}, --drop or {TAKE}"
     failed = 0 < full < len(cells) and (empty <= found.lost).all()

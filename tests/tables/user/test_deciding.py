@@ -67,6 +67,14 @@ def test_number_format_is_that_of_file(
     assert note in found["x"].note if note else not found.get("x", formats.Spelling(None)).note
 
 
+@pytest.mark.hostile
+@pytest.mark.parametrize("cell", ["1" * 100_000 + "!", "1" + " " * 100_000 + "!", "." + "1" * 100_000 + "e!"])
+def test_long_cell_that_is_nearly_number_is_read_at_once(cell: str) -> None:
+    lines = "".join(f".{k},{k % 3 or cell},.{k * k % 7}\n" for k in range(1, 10))
+    assert [h.name for h in from_text(f"lr,k,acc\n{lines}".encode(), categorical=["k"]).space] == ["lr", "k"]
+    rejects("column acc: must be a number", from_text, f"lr,k,acc\n{lines}0,0,{cell}\n".encode(), "acc", drop=["k"])
+
+
 def test_thousands_are_no_decimals() -> None:
     lines = zip(["500", "1,000", "2,000"] * 2, ["1,240", "860", "412", "95", "1,015", "78"], range(6), strict=True)
     text = "warmup,k,ppl\n" + "".join(f'"{w}",{k},"{p}"\n' for w, p, k in lines)
@@ -296,6 +304,23 @@ def test_all_questions_are_asked_at_once() -> None:
         user.decide(replace(user.read(frame.assign(f1=range(8, 0, -1))), delimiter=";"))
 
 
+@pytest.mark.parametrize(
+    ("given", "score"),
+    [
+        ("precision result", ""), ("loss_weight result", ""), ("memory outcome", ""), ("feature_map outcome", ""),
+        ("score_threshold final", ""), ("precision loss", ""), ("eval_loss_weight accuracy", ""),
+        ("result precision", "precision"), ("layers final_loss", "final_loss"),
+    ],
+)  # fmt: skip
+def test_score_word_in_name_of_grid_is_asked(given: str, score: str) -> None:
+    set_, measured = given.split()
+    frame = pd.DataFrame({"lr": np.repeat([0.1, 0.2, 0.3], 3), set_: [16, 32, 64] * 3, measured: np.arange(9) ** 2})
+    if score:
+        assert user.decide(user.read(frame)).stated.score == (score,)
+    else:
+        rejects(f"--score must name the score among the columns {set_}, {measured}, got none", user.from_frame, frame)
+
+
 def test_number_above_threshold_is_condition() -> None:
     frame = pd.DataFrame({"layers": [1, 2, 3, 4] * 3, "lr": np.arange(1, 13) / 100, "acc": np.arange(12) ** 2 / 150})
     table = user.from_frame(frame.assign(units=[None, None, 16, 32, None, None, 64, 16, None, None, 8, 9]))
@@ -385,7 +410,8 @@ def test_condition_on_conditional_choice_is_found() -> None:
     [
         ("max", "neg_mean_squared_error val_neg_log_loss neg_brier_score loss_improvement bleu_gain log_likelihood"),
         ("min", "mean_squared_error brier_score neg_log_likelihood accuracy_drop"),
-        (None, "f1_loss negative"),
+        ("max", "1-shot_accuracy top-1-accuracy ranking_score"),
+        (None, "f1_loss negative 1-accuracy 1_minus_auc inverse_accuracy auc_rank train_val_acc_gap"),
     ],
 )
 def test_goals_follow_from_names(goal: str | None, names: str) -> None:
