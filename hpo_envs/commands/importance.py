@@ -188,11 +188,15 @@ def table_of(source: str, metric: str | None) -> tuple[Any, str]:
 
 
 def _of_folder(folder: Path, metric: str | None, env: str | None) -> ImportanceData:
-    """Return distinct configurations (rows of the table, else actions) and their mean rewards on one environment."""
+    """Return distinct configurations (rows of the table, else actions) and their mean rewards on one environment.
+
+    Where actions are pairs of a row and a checkpoint, the checkpoint is one more axis.
+    """
     import numpy as np
 
     from hpo_envs.benchmarks.analysis import forest_importance
     from hpo_envs.benchmarks.comparison.replay import table_of
+    from hpo_envs.benchmarks.runs.episodes import kind_of_action
     from hpo_envs.benchmarks.study import store as study
 
     every = study.read(folder)
@@ -210,12 +214,17 @@ def _of_folder(folder: Path, metric: str | None, env: str | None) -> ImportanceD
     distinct, where = np.unique(actions, axis=0, return_inverse=True)
     scores = np.bincount(where.ravel(), rewards) / np.bincount(where.ravel())
     table = table_of(h)
-    if distinct.shape[1] == 1 and distinct.dtype.kind in "iu":
+    ints, parts = distinct.dtype.kind in "iu", distinct.shape[1]
+    if ints and (parts == 1 or (parts == 2 and kind_of_action(h["env"], h["env_kwargs"]) == "fidelity")):
         configs, axes = forest_importance.space_of(table)
         configs = configs[distinct[:, 0]]
+        if parts == 2:
+            reached = table.levels[distinct[:, 1:]]
+            configs = np.hstack([configs, reached])
+            axes += forest_importance.axes_of(reached, [table.level_unit], ints)
     else:
         configs = distinct.astype(np.float64)
-        axes = forest_importance.axes_of(configs, [x.name for x in table.space], distinct.dtype.kind in "iu")
+        axes = forest_importance.axes_of(configs, [x.name for x in table.space], ints)
     sign = table.metrics[table.metric(name)].sign if name in table.metric_names else 1.0
     return ImportanceData(configs, scores, axes, name, sign, {"table": table.name, "kind": h["kind"], "env": h["env"]})
 

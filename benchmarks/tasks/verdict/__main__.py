@@ -115,8 +115,9 @@ def measured(frame: pd.DataFrame) -> list[dict[str, Any]]:
         means = runs.groupby("agent")[[f"mean_{k}" for k in properties.BUDGETS]].mean()
         leads = {f"lead_{k}": float(means.loc[inference.BASE, f"mean_{k}"] - means.loc["bo", f"mean_{k}"])
                  for k in properties.BUDGETS}  # fmt: skip
-        facts = properties.of_table(store.load(name), json.loads(objectives)[0])
-        row = {"environment": env, "group": group, "table": name, "sha256": sha256, **facts, **leads}
+        metric = json.loads(objectives)[0]
+        facts = properties.of_table(store.load(name), metric)
+        row = {"environment": env, "group": group, "table": name, "sha256": sha256, "metric": metric, **facts, **leads}
         rows.append(boards.rounded(row, DIGITS))
     return rows
 

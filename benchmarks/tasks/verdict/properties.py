@@ -122,7 +122,7 @@ def expected_lead(facts: Mapping[str, float], budget: float) -> tuple[float, flo
 def described(table: Table, metric: str) -> dict[str, float] | None:
     """Return the properties of a table, from the committed rows or else by `of_table`; None if it raises."""
     for row in known():
-        if row["sha256"] == table.provenance.sha256 and row["table"] == table.name:
+        if (row["table"], row["sha256"], row["metric"]) == (table.name, table.provenance.sha256, metric):
             return {name: float(row[name]) for name in MEANING}
     try:
         return of_table(table, metric)

@@ -9,6 +9,7 @@ import pytest
 
 from hpo_envs.benchmarks import runs
 from hpo_envs.benchmarks.analysis import sensitivity
+from hpo_envs.benchmarks.analysis.forest_importance import space_of
 from hpo_envs.benchmarks.study import store
 from hpo_envs.commands import main
 from hpo_envs.tables import store as tables
@@ -46,6 +47,15 @@ def test_runs_of_a_study_are_averaged_by_row(capsys: pytest.CaptureFixture[str],
     assert found["metric"] == "bleu"
     assert (len(json.loads(cli([*words, "--env", "CushLEPOR-ted-ende-v0"]))["main"]), main.main(words)) == (6, 2)
     assert "--env must be one of" in capsys.readouterr().err
+
+
+def test_runs_with_checkpoints_have_the_hyperparameters_of_the_rows(cli: Any, tmp_path: Path) -> None:
+    store.write(runs.run("random", "NMTLC-swen-v0", range(2), budget=2e5, env_kwargs={}), tmp_path)
+    found = json.loads(cli(["importance", str(tmp_path), *SOME]))
+    table = tables.load("nmtlc/swen")
+    axes = [axis.name for axis in space_of(table)[1]]
+    assert {f["what"] for f in found["main"]} == {*axes, table.level_unit}
+    assert found["runs"] >= 10
 
 
 def test_sensitivity_is_that_of_the_rows(cli: Any) -> None:

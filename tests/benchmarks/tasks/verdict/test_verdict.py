@@ -100,6 +100,7 @@ def test_committed_properties_are_those_of_the_tables() -> None:
     assert found["near_best"] == pytest.approx(near)
     assert (found["dimensions"], found["configurations"], found["noise"]) == (6, len(zhen), 0.0)
     assert properties.described(zhen, "bleu") == pytest.approx(found, rel=1e-4)
+    assert properties.described(zhen, "perplexity") == properties.of_table(zhen, "perplexity") != found
     mean, low, high = properties.expected_lead(found, 40)
     assert low < mean < high
     assert f"lead of bo over random search, 40 evaluations: {mean:.2f}" in properties.lines(found)[-1]
