@@ -55,6 +55,6 @@ def named(ended: Sequence[Evaluation]) -> list[str]:
 
 
 def in_a_row(ended: Sequence[Evaluation]) -> int:
-    """Return how many evaluations at the end failed in a row for one cause, or diverged; 0 if the last one did not."""
-    causes = [{"failed": cause(e.error), "diverged": e.status}.get(e.status, "") for e in ended]
+    """Return how many evaluations at the end failed in a row for one cause; 0 if the last one did not fail."""
+    causes = [cause(e.error) if e.status == "failed" else "" for e in ended]
     return next((i for i, c in enumerate(reversed(causes)) if not c or c != causes[-1]), len(causes))

@@ -382,9 +382,8 @@ def test_search_stops_after_identical_failures_and_keeps_them(tmp_path: Path, ca
     tuned = tune(helpers.mixed, space, budget=60, points=points, identical_failures=3)
     assert (len(tuned), tuned.best_score) == (4, 0.01)
     assert "search stopped after 4 of 60 evaluations: function must run" in capsys.readouterr().err.splitlines()[-1]
-    for score in (math.nan, {"score": math.inf, "loss": 1.0}):
-        with pytest.raises(ValueError, match="the same failure 5 times in a row: function must return a number"):
-            tune(lambda config, score=score: score, space, budget=12, progress=False)
+    diverging = tune(lambda config: math.nan, space, budget=12, progress=False)  # which a configuration may cause
+    assert len(diverging) == 12
 
 
 def test_timeout_ends_search_and_keeps_running_evaluations(tmp_path: Path) -> None:
