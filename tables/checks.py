@@ -148,11 +148,22 @@ def regular(path: Path, most: float = BYTES) -> Path:
 
 
 def utf8(source: str, content: bytes, encoding: str = "utf-8-sig") -> str:
-    """Return the text of a file's content, without a byte-order mark; ValueError if it is not valid in the encoding."""
+    """Return a file's text without a byte-order mark; ValueError if it has another encoding or NUL characters."""
     try:
-        return content.decode(encoding)
+        text = content.decode(encoding)
     except UnicodeDecodeError as error:
         raise ValueError(f"{source} must be UTF-8 text, got byte {error.object[error.start]:#x}") from None
+    if "\0" in text:
+        raise ValueError(f"{source} must be UTF-8 text without NUL characters, got one")
+    return text
+
+
+def distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object of JSON, as `object_pairs_hook` of its parser; ValueError if a name is in it twice."""
+    if len(found := dict(pairs)) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"{shown(next(n for n in names if names.count(n) > 1))} twice in one object")
+    return found
 
 
 def parsed(path: Path, loads: Callable[[str], Any], what: str, read: Callable[[Path], bytes] = Path.read_bytes) -> Any:
@@ -164,10 +175,12 @@ def parsed(path: Path, loads: Callable[[str], Any], what: str, read: Callable[[P
         ValueError: The path is a pipe or a device, the file is too large, or its text is not UTF-8 or not valid.
         OSError: The file cannot be read.
     """
-    data = read(regular(path))
+    text = utf8(str(path), read(regular(path)))
     try:
-        return loads(data.decode())
-    except (ValueError, RecursionError) as error:
+        return loads(text)
+    except RecursionError:
+        raise ValueError(f"{path} must be {what}, got too many levels of nesting") from None
+    except ValueError as error:
         raise ValueError(f"{path} must be {what}, got {error}") from None
 
 

@@ -11,6 +11,7 @@ a mapping with it. The search space is a TOML file, one hyperparameter per line:
 
 import argparse
 import contextlib
+import functools
 import inspect
 import json
 import sys
@@ -19,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from hpo_envs.commands import words
-from hpo_envs.tables.checks import parsed
+from hpo_envs.tables.checks import distinct, parsed
 from hpo_envs.tuning.constraints import parsed_constraints
 from hpo_envs.tuning.execution.program import Program
 from hpo_envs.tuning.execution.workers import KINDS
@@ -113,6 +114,7 @@ def run(args: argparse.Namespace) -> int:
     program = {"file": args.score_file, "pattern": args.score_pattern, "memory": memory}
     if args.function and any(v is not None for v in program.values()):
         raise ValueError("--score-file, --score-pattern and --memory must be used with --command, got a function")
+    load = functools.partial(json.loads, object_pairs_hook=distinct)
     try:
         with contextlib.redirect_stdout(sys.stdout):  # also if the function replaces it
             result = tune(
@@ -124,7 +126,7 @@ def run(args: argparse.Namespace) -> int:
                 best=args.best and tuple(args.best),
                 reference=args.reference and tuple(args.reference),
                 constraints=parsed_constraints(args.constraint) or None,
-                points=() if args.points is None else parsed(args.points, json.loads, "a JSON list of configurations"),
+                points=() if args.points is None else parsed(args.points, load, "a JSON list of configurations"),
                 **given,
             )
     except KeyboardInterrupt:

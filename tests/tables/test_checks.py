@@ -1,5 +1,6 @@
 """Checks of names and values shared by several rooms, and fronts."""
 
+import functools
 import json
 from pathlib import Path
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hpo_envs.tables.checks import BYTES, folder_of, nearest, one_of, parsed, shown
+from hpo_envs.tables.checks import BYTES, distinct, folder_of, nearest, one_of, parsed, shown
 
 
 def test_nearest_suggests_names_of_same_family_first() -> None:
@@ -48,6 +49,24 @@ def test_folders_of_environment_are_one_line_and_have_a_home(given: str, monkeyp
     monkeypatch.setenv("SOME", given)
     with pytest.raises(ValueError, match="SOME must be a folder, got"):
         folder_of("SOME")
+
+
+@pytest.mark.parametrize(
+    "content, message",
+    [
+        ('[{"x": 1}]'.encode("utf-16"), "points.json must be UTF-8 text, got byte 0xff"),
+        ('[{"x": 1}]'.encode("utf-16-le"), "points.json must be UTF-8 text without NUL characters"),
+        (b"[" * 100_000, "points.json must be JSON, got too many levels of nesting"),
+        (b'[{"x": 1, "x": 2}]', "points.json must be JSON, got 'x' twice in one object"),
+    ],
+)
+def test_texts_are_read_as_utf8_and_refused_by_name(content: bytes, message: str, tmp_path: Path) -> None:
+    path, load = tmp_path / "points.json", functools.partial(json.loads, object_pairs_hook=distinct)
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=message):
+        parsed(path, load, "JSON")
+    path.write_text('[{"x": 1, "y": 1}]', encoding="utf-8-sig")  # as Windows' editors do
+    assert parsed(path, load, "JSON") == [{"x": 1, "y": 1}]
 
 
 def test_files_too_large_to_read_are_rejected_before(tmp_path: Path) -> None:

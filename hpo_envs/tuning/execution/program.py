@@ -21,7 +21,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from hpo_envs.tables.checks import one_of, shown
+from hpo_envs.tables.checks import one_of, parsed, shown
 from hpo_envs.tables.table import Hyperparameter, is_number
 
 STEPS = ("step", "epoch")
@@ -150,7 +150,7 @@ class Program:
         if file is not None:
             if not file.is_file():
                 raise TypeError(f"program must write its score to {file}, got no such file")
-            return json.loads(file.read_text(encoding="utf-8"))
+            return parsed(file, _loads, "JSON")
         if self._pattern is not None:
             found = [*re.finditer(self._pattern, output)]
             if not found:
@@ -164,11 +164,24 @@ class Program:
 
 
 def _parsed(line: str) -> Any:
-    """Parse a line of JSON that is a number or an object; None for any other line."""
+    """Parse a line of JSON that is a number, also NaN or infinite as programs print it, or an object; else None."""
+    with contextlib.suppress(ValueError):
+        if not math.isfinite(value := float(line)):
+            return value
     with contextlib.suppress(ValueError, RecursionError):
-        value = json.loads(line)
+        value = _loads(line)
         return value if is_number(value) or isinstance(value, dict) else None
     return None
+
+
+def _loads(text: str) -> Any:
+    """Parse JSON; a name that is in an object twice has the list of its values, which is no score."""
+
+    def several(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        names = [name for name, _ in pairs]
+        return {k: v if names.count(k) == 1 else [w for n, w in pairs if n == k] for k, v in pairs}
+
+    return json.loads(text, object_pairs_hook=several)
 
 
 def _report(line: str, trial: Any) -> None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from hpo_envs.tables.checks import utf8
+from hpo_envs.tables.checks import distinct, utf8
 from hpo_envs.tables.user.frame import Decision
 
 TABLES = 50
@@ -204,14 +204,14 @@ def parse(source: str, content: bytes) -> Any:
     try:
         lines = [(i, line) for i, line in enumerate(text.splitlines(), 1) if line.strip()]
         try:
-            return json.loads(text, parse_constant=str) if lines else []
+            return json.loads(text, parse_constant=str, object_pairs_hook=distinct) if lines else []
         except json.JSONDecodeError as error:
             if len(lines) < 2 or not lines[0][1].rstrip().endswith("}"):
                 at = f": line {error.lineno}:"
                 raise
         for number, line in lines:
             at = f": line {number}:"
-            documents.append(json.loads(line, parse_constant=str))
+            documents.append(json.loads(line, parse_constant=str, object_pairs_hook=distinct))
         return documents
     except RecursionError:
         raise ValueError(f"{source} must be JSON without deep nesting, got too many levels") from None

@@ -194,7 +194,7 @@ def of_csv(source: str, content: bytes, digest: str = "") -> Frame:
     commas = re.search(rb'"[^"\n]*\d,\d' if delimiter == "," else rb"\d,\d", content.replace(b"\0", b""))
     frame = _cells(source, functools.partial(text, skipped), delimiter, width, texts=bool(commas))
     if len(frame) != len(kept):
-        raise ValueError(f"{source} must be CSV without NUL characters, got {len(frame)} lines of {len(kept)}")
+        raise ValueError(f"{source} must be CSV, got {len(frame)} lines of {len(kept)}")
     frame = frame.iloc[:, : len(header)].set_axis(header, axis=1).set_axis(numbers)[kept]
     # What trails a line is no column: nothing has a name there, nor a value.
     nothing = [n for n in header if n.startswith(UNNAMED) and frame[n].isna().all()]

@@ -32,6 +32,7 @@ from tests.tables.user.helpers import from_text
         ("a.csv.gz", b"x,y", "must be a gzip file"),
         ("a.zip", b"x", "must be a zip file"),
         ("a.csv", b"a,b\n1,\xff\n", "must be UTF-8 text, got byte 0xff"),
+        ("a.csv", b"a,b\nx\0y,1\n", "must be UTF-8 text without NUL characters"),
         ("a.csv", b"", "must have a header and at least one line below it, got nothing"),
     ],
 )

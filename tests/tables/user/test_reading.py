@@ -180,6 +180,7 @@ def test_shapes_of_document(text: str) -> None:
         ("[1, 2]", r"f.json must list runs as objects, got '\[1, 2\]'"),
         ('{"a": 1}\n{"a": }\n', "f.json: line 2: must be JSON"),
         ("{", "f.json: line 1: must be JSON"),
+        ('{"a": 1}\n{"a": 0.9, "a": 0.1}', "f.json: line 2: must be JSON, got 'a' twice in one object"),
         ("[" * 100_000, "JSON without deep nesting"),
         ('[{"a": {"b": 1}, "a.b": 2}]', "f.json: names must be distinct when nested .*, got 'a.b' twice"),
         ('[{"a": ' + "1" * 5000 + "}]", "f.json must be JSON, got Exceeds the limit"),

@@ -103,6 +103,18 @@ def test_limit_of_memory_that_is_none_is_refused(memory: Any) -> None:
     rejects("memory must be None or a number of bytes from 1 to 2\\*\\*63, got", Program, sys.executable, memory=memory)
 
 
+def test_score_that_is_none_diverges_and_a_repeated_name_is_no_score(tmp_path: Path) -> None:
+    for said in ("nan", "-inf", "NaN", '{"score": Infinity}'):
+        tuned = tune(program(tmp_path, f"print({said!r})"), {"x": (0.0, 1.0)}, budget=2, progress=False)
+        assert [e.status for e in tuned] == ["diverged"] * 2
+    twice, score = '{"score": 0.9, "score": 0.1}', str(tmp_path / "score.json")
+    for body, given in ((f"print({twice!r})", {}), (f"open({score!r}, 'w').write({twice!r})", {"file": score})):
+        with pytest.raises(ValueError, match=r"got \{'score': \[0.9, 0.1\]\}"):
+            tune(program(tmp_path, body, **given), {"x": (0.0, 1.0)}, budget=2, progress=False)
+    named = program(tmp_path, """print('{"m": 1, "m": 2}'); print(0.5)""")  # such as a line of a log
+    assert tune(named, {"x": (0.0, 1.0)}, budget=1, progress=False).best_score == 0.5
+
+
 def test_program_without_score_stops_search(tmp_path: Path) -> None:
     with pytest.raises(
         ValueError, match=r"TypeError: program must print its score as JSON, .* got 'hello\\n'\. Nothing"
