@@ -146,19 +146,23 @@ class Hyperparameter:
             return self.values[int(raw)]
         return int(raw) if self.kind == "int" else float(1.0 - raw if self.complement else raw)
 
+    def place(self, value: Any) -> int | None:
+        """Return the index of a natural value in `values`, None without it; 1 and 1.0 may be two, True is no number."""
+        value = value if type(value) in map(type, self.values) else scalar(value)
+        same = [
+            j
+            for j, v in enumerate(self.values)
+            if (v == value or (v != v and value != value)) and isinstance(v, bool) == isinstance(value, bool)
+        ]
+        return min(same, key=lambda j: type(self.values[j]) is not type(value), default=None)
+
     def stored(self, value: Any) -> float:
         """Return the stored number of a natural value; ValueError if it has another type or is not an allowed value."""
-        value = value if type(value) in map(type, self.values) else scalar(value)
         if self.values:
-            same = [
-                j
-                for j, v in enumerate(self.values)
-                if (v == value or (v != v and value != value)) and isinstance(v, bool) == isinstance(value, bool)
-            ]
-            if not same:
+            if (at := self.place(value)) is None:
                 raise ValueError(f"{self.name} must be one of {', '.join(map(repr, self.values))}, got {shown(value)}")
-            at = min(same, key=lambda j: type(self.values[j]) is not type(value))  # 1 and 1.0 may be two choices
-            return float(at) if self.kind == "categorical" else float(value)
+            return float(at if self.kind == "categorical" else self.values[at])
+        value = scalar(value)
         low, high = self.bounds
         if not is_number(value) or not low <= value <= high or (self.kind == "int" and value != int(value)):
             kind = "an int" if self.kind == "int" else "a number"
@@ -173,7 +177,7 @@ def active(space: Sequence[Hyperparameter], raw: Floats) -> npt.NDArray[np.bool_
     for j, h in enumerate(space):
         for name, choices in h.conditions.items():
             parent, above = at[name], space[at[name]]
-            wanted = [above.values.index(c) if above.kind == "categorical" else float(c) for c in choices]
+            wanted = [above.stored(c) if above.kind == "categorical" else float(c) for c in choices]
             mask[:, j] &= mask[:, parent] & np.isin(raw[:, parent], wanted)
     return mask
 

@@ -10,6 +10,7 @@ from hpo_envs.agents import Source
 from hpo_envs.core.engines.function.params import FunctionParams
 from hpo_envs.tables.table import Table, feature_matrix, is_number
 from hpo_envs.tables.user.space import Points
+from hpo_envs.tuning.record import encoded
 from hpo_envs.tuning.tuned import Tuned, load
 
 Known = tuple[Mapping[str, Any], Mapping[str, Any], Any]
@@ -137,7 +138,14 @@ def _read(given: Any, params: FunctionParams) -> tuple[str, Iterator[Known]]:
     if isinstance(given, Tuned):
         called = str(given.folder or given.header["function"])
         check(called, zip(given.header["objectives"], given.header["goals"], strict=True))
-        return called, ((e.config, e.metrics, e.spent) for e in given if e.rewards is not None)
+        texts = {h.name: {encoded(v): v for v in h.values if isinstance(encoded(v), str)} for h in params.points.space}
+
+        def choice(name: str, value: Any) -> Any:  # classes and functions are texts after reading from disk
+            return texts.get(name, {}).get(value, value) if isinstance(value, str) else value
+
+        return called, (
+            ({k: choice(k, v) for k, v in e.config.items()}, e.metrics, e.spent) for e in given if e.rewards is not None
+        )
     if isinstance(given, Table):
         check(given.name, ((m.name, m.goal) for m in given.metrics))
         return given.name, _of_table(given, objectives)

@@ -3,6 +3,7 @@
 import dataclasses
 import itertools
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set, ValuesView
 from typing import Any
 
@@ -78,16 +79,20 @@ def _check(space: tuple[Hyperparameter, ...]) -> None:
         if not finite or h.low > h.high or (h.log and h.low <= 0):
             rule = "0 < low <= high" if h.log else "finite numbers, low <= high"
             raise ValueError(f"range of {h.name} must be {rule}, got {h.low:g} to {h.high:g}")
+        if h.kind == "int" and max(map(abs, (h.low, h.high, *h.values))) > 2**53:
+            raise ValueError(f"{h.name} must have ints up to 2**53, as float64 merges larger ones, got {h.high:.0f}")
+        for text in (t for t in (h.name, *h.values) if isinstance(t, str) and re.search("[\ud800-\udfff]", t)):
+            raise ValueError(f"names and choices in space must be valid Unicode, got {text!r}")
         for parent, choices in h.conditions.items():
             if parent not in names[: names.index(h.name)]:
                 raise ValueError(f"condition of {h.name} must name a hyperparameter before it, got {parent!r}")
-            known = space[names.index(parent)].values
+            above = space[names.index(parent)]
             if not choices:
                 raise ValueError(f"condition of {h.name} must name at least one value of {parent}, got none")
             for choice in choices:
-                if choice not in known:
-                    shown = ", ".join(map(repr, known)) or "none"
-                    raise ValueError(f"condition of {h.name} must name values of {parent} ({shown}), got {choice!r}")
+                if above.place(choice) is None:
+                    known = ", ".join(map(repr, above.values)) or "none"
+                    raise ValueError(f"condition of {h.name} must name values of {parent} ({known}), got {choice!r}")
 
 
 def _entry(name: str, value: Any) -> Hyperparameter:
@@ -339,7 +344,7 @@ def axes_of(space: tuple[Hyperparameter, ...]) -> tuple[dict[str, Any], ...]:
         axis: dict[str, Any] = {"values": tuple(unit_of(h, listed).tolist()), "categorical": h.kind == "categorical"}
         axis |= {"name": h.name, "choices": tuple(map(_plain, h.values)), "log": h.log}
         axis |= {"low": float(h.low), "high": float(h.high), "whole": h.kind == "int"}
-        when = [(at[p], tuple(space[at[p]].values.index(v) for v in c)) for p, c in h.conditions.items()]
+        when = [(at[p], tuple(map(space[at[p]].place, c))) for p, c in h.conditions.items()]
         if when:
             axis |= {"parent": when[0][0], "when": when[0][1], "others": tuple(when[1:])}
         axes.append(axis)

@@ -11,7 +11,7 @@ import pytest
 from hpo_envs import agents
 from hpo_envs.core.engines.function.params import FunctionParams
 from hpo_envs.tables import user
-from hpo_envs.tuning import load, tune
+from hpo_envs.tuning import Search, load, tune
 from hpo_envs.tuning.preparation import Preparation
 from hpo_envs.tuning.prior import source
 from tests.helpers import rejects
@@ -48,6 +48,16 @@ def test_sources_with_the_other_goal_are_refused(tmp_path: Path) -> None:
         for agent in ("bo", "box-bo"):
             wrong: Any = {"agent": agent, "sources": [each], "budget": 2}
             rejects("source .* must have the goal max of score, got min", tune, helpers.train, helpers.SPACE, **wrong)
+
+
+def test_choices_that_are_classes_are_known_after_reading(tmp_path: Path) -> None:
+    space: dict[str, Any] = {"kind": [Path, int], "act": [helpers.train, helpers.stops], "x": (0.0, 1.0)}
+    with Search(space, out=tmp_path, budget=4) as search:
+        for trial in search:
+            search.tell(trial, trial.config["x"])
+    with Search(space, budget=2, sources=[tmp_path]) as learning:
+        assert learning.ask().config == search.result.best_config
+        assert len(source(tmp_path, learning._params).rewards) == 4
 
 
 ROW: dict[str, Any] = {"x": [0.1], "kind": ["bad"], "score": [1.0]}

@@ -93,6 +93,11 @@ def test_configuration_spaces_with_their_conditions() -> None:
         ({"a": {"low": 1, "high": 0, "step": 0.5}}, "range of a must be at most 1000000 steps, got 1 to 0 by 0.5"),
         ({"a": (-1e308, 1e308)}, r"range of a must be finite numbers, low <= high, got -1e\+308 to 1e\+308"),
         ({"a": (0, 10**5000)}, r"a must be \(low, high\), .*, got <tuple>"),
+        ({"a": (2**53, 2**53 + 10)}, r"a must have ints up to 2\*\*53, .*, got 9007199254741002"),
+        ({"a": [2**53, 2**53 + 1]}, r"a must have ints up to 2\*\*53"),
+        ({"a": ["x", "\ud800"]}, r"names and choices in space must be valid Unicode, got '\\ud800'"),
+        ({"b": [True, False], "a": {"choices": [1], "if": {"b": [1]}}}, "must name values of b .*, got 1"),
+        ({"b": [1, 2, 4], "a": {"choices": [1], "if": {"b": [True]}}}, "must name values of b .*, got True"),
         ({"a": (np.ma.masked, 1.0)}, r"a must be \(low, high\), .*, got \(masked, 1.0\)"),
     ],
 )  # fmt: skip
@@ -176,6 +181,15 @@ def test_several_parents_of_a_condition_must_all_hold() -> None:
     assert np.array_equal(agents_space.active(unit), points.active(raw))
     with pytest.raises(ValueError, match="condition of momentum must name values of size .*, got 3"):
         space_of({**plain, "momentum": {"low": 0.0, "high": 1.0, "if": {"opt": ["sgd"], "size": [3]}}})
+
+
+def test_condition_on_one_of_equal_choices_holds_for_it_alone() -> None:
+    space = space_of({"b": {"choices": [True, 1, "x"]}, "a": {"low": 0.0, "high": 1.0, "if": {"b": [1]}}})
+    points = Points(space)
+    assert ["a" in points.config(row) for row in points.raw(np.array([[u, 0.5] for u in (0.1, 0.5, 0.9)]))] == [
+        False, True, False,
+    ]  # fmt: skip
+    assert axes_of(space)[1]["when"] == (1,)
 
 
 def test_small_space_is_listed_as_whole() -> None:
