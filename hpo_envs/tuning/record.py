@@ -148,6 +148,7 @@ class SearchRecord:
         folder: Folder of the record, which is created if necessary.
         header: Settings of the search as plain data; None to read an existing record.
         keep: Whether to continue after a change of code, which is recorded; otherwise changed code is refused.
+        shared: Whether other processes may use the search, whose budget then is not lowered.
 
     Attributes:
         folder: See above.
@@ -165,7 +166,9 @@ class SearchRecord:
         FileNotFoundError: The folder holds no search and `header` is None.
     """
 
-    def __init__(self, folder: Path | str, header: Mapping[str, Any] | None = None, keep: bool = False) -> None:
+    def __init__(
+        self, folder: Path | str, header: Mapping[str, Any] | None = None, keep: bool = False, shared: bool = False
+    ) -> None:
         self.folder = Path(folder)
         path = self.folder / NAME
         if header is None and not path.is_file():
@@ -209,7 +212,13 @@ class SearchRecord:
             )
         if changed := self._check(json.loads(json.dumps(header)), keep):
             self._add({"what": "code", "code": changed})
-        if header["budget"] != self.header["budget"]:
+        if shared and header["budget"] < self.header["budget"]:
+            warnings.warn(
+                f"the search in {self.folder} keeps its budget of {self.header['budget']:g}, which processes share, "
+                f"instead of {header['budget']:g}",
+                stacklevel=6,
+            )
+        elif header["budget"] != self.header["budget"]:
             self._add({"what": "budget", "budget": header["budget"]})
 
     def _check(self, new: Mapping[str, Any], keep: bool) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import traceback
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 import numpy as np
 
@@ -172,7 +172,7 @@ class Search:
         self._constraints = header.get("constraints", {})
         self._returned = (*params.objectives, *(name for name in self._constraints if name not in params.objectives))
         header |= {"confirm": self._confirm} if self._confirm else {}
-        self.record = SearchRecord(folder, header, keep)
+        self.record = SearchRecord(folder, header, keep, self._join)
         self._check = checker(params.action_space)
         self._suggested: Any = None  # by the agent, and not yet recorded
         self._reached: dict[int, int] = {}
@@ -196,6 +196,9 @@ class Search:
 
     def __enter__(self) -> Self:
         return self
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a Search must not be copied or pickled, as it owns a folder: Search(..., join=True) shares it")
 
     def __exit__(self, *error: object) -> None:
         self.close()
@@ -532,7 +535,7 @@ class Search:
         else:
             under_way = math.fsum(map(self._share, running))
         left = float(self.record.header["budget"]) - spent - under_way
-        return left if left > self._params.rest else 0.0
+        return left if abs(left) > self._params.rest else 0.0
 
     def _tell(self, evaluation: Evaluation) -> None:
         p = self._params

@@ -100,7 +100,8 @@ def tune(
         confirm: Number of times that each of the three configurations with the best predicted mean is evaluated again
             at the end, within the budget; for noisy scores, see `recommended`.
         join: Whether several processes, also on other machines that share the folder, tune in it at the same time, each
-            with this call. Evaluations of dead processes are taken over.
+            with this call. Evaluations of dead processes are taken over. The largest budget of a call counts: a smaller
+            one, as of a call that is repeated after another has raised it, ends no other process, and is warned of.
         log: `mlflow` or `wandb`: each evaluation also becomes a run there, with its configuration, metrics and reports.
         tolerate: Whether to continue after `identical_failures`, and if the first evaluations (as many as there are
             workers) all fail because of the same mistake: a NameError, TypeError, KeyError or the like, or no score.

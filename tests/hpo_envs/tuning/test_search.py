@@ -1,8 +1,10 @@
 """Searches by `tune` and by ask and tell: observations of agents, use of the budget, and resumption."""
 
+import copy
 import importlib
 import math
 import os
+import pickle
 import re
 import signal
 import time
@@ -423,6 +425,9 @@ def test_forks_and_closed_searches_evaluate_nothing(tmp_path: Path, monkeypatch:
             os._exit(0)
         assert (os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), search.tell(trial, 1.0).reward) == (7, 1.0)
         late = search.ask()
+        for attempt in (copy.copy, copy.deepcopy, pickle.dumps):
+            with pytest.raises(TypeError, match="a Search must not be copied or pickled"):
+                attempt(search)
     for use in (search.ask, lambda: search.tell(late, 1.0)):
         rejects("search must be open in this process", use)
     assert [e.status for e in load(tmp_path / "mine")] == ["ok", "running"]

@@ -166,3 +166,15 @@ def test_search_of_one_process_is_not_joined_while_it_runs(tmp_path: Path, monke
     with Search({"x": (0.0, 1.0)}, out=tmp_path, budget=2, join=True) as search:
         search.tell(search.ask(), 0.5)
     assert len(load(tmp_path)) == 2
+
+
+def test_smaller_budget_of_a_joining_process_ends_no_other(tmp_path: Path) -> None:
+    given: dict[str, Any] = {"out": tmp_path, "join": True, "agent": "random"}
+    with Search({"x": (0.0, 1.0)}, budget=6, **given) as first:
+        first.tell(first.ask(), 1.0)
+        with pytest.warns(UserWarning, match="keeps its budget of 6, which processes share, instead of 2"):
+            other = Search({"x": (0.0, 1.0)}, budget=2, **given)
+        other.tell(other.ask(), 1.0)
+        with Search({"x": (0.0, 1.0)}, budget=7, **given):
+            assert len([first.tell(trial, 1.0) for trial in first]) == 5
+        other.close()
