@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import math
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -108,22 +109,37 @@ def lost(info: Mapping[str, Any]) -> bool:
     return info.get("status") in LOST
 
 
+def check_reward(reward: Any, objectives: int) -> None:
+    """Raise a ValueError unless `reward` is a finite number for each objective."""
+    if type(reward) is float and objectives == 1 and math.isfinite(reward):
+        return
+    found = np.asarray(reward)
+    if found.dtype.kind not in "iuf" or found.ndim > 1 or found.size != objectives or not np.isfinite(found).all():
+        raise ValueError(f"reward must be {objectives} finite number(s), got {reward!r}")
+
+
 class Incumbent:
-    """The best evaluated action so far, on any space.
+    """The best evaluated action so far, on any space; `objectives` is the number of rewards.
 
     Attributes:
         best: (reward, action) of the best evaluation, a successful one if there is any; the reward is the sum over
             several objectives. None before the first evaluation.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, objectives: int) -> None:
+        self.objectives = objectives
         self.best: tuple[float, Any] | None = None
         self.succeeded = False
 
     def note(self, action: Any, reward: Any, info: Mapping[str, Any]) -> bool:
-        """Update the best action, preferring successful runs; return whether the step evaluated anything."""
+        """Update the best action, preferring successful runs; return whether the step evaluated anything.
+
+        Raises:
+            ValueError: See `check_reward`.
+        """
         if not info.get("finished", True):
             return False
+        check_reward(reward, self.objectives)
         score = reward if type(reward) is float else float(np.sum(reward))
         succeeded = not lost(info)
         if self.best is None or (succeeded, score) > (self.succeeded, self.best[0]):
@@ -169,13 +185,15 @@ class Planned(Agent):
         """Send the outcome to the plan, which yields the next action; set `done` if it returns instead.
 
         Raises:
-            ValueError: The step evaluated nothing, as with simulated workers; a plan needs each outcome in turn.
+            ValueError: The step evaluated nothing, as with simulated workers; a plan needs each outcome in turn. Or
+                see `check_reward`.
         """
         if not info.get("finished", True):
             raise ValueError(
                 f"workers must be 1 for {type(self).__name__}, which needs each result before the next action, got a "
                 "step that only submitted one"
             )
+        check_reward(reward, self.problem.objectives)
         try:
             self._next = self._plan.send((reward, info))
         except StopIteration:

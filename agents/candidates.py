@@ -38,7 +38,7 @@ class Candidates(Incumbent):
     """
 
     def __init__(self, problem: Problem) -> None:
-        super().__init__()
+        super().__init__(problem.objectives)
         space = problem.action_space
         if not isinstance(space, (gym.spaces.Discrete, gym.spaces.MultiDiscrete)):
             raise ValueError(f"action_space must be Discrete rows, a grid or (row, level) pairs, got {space}")

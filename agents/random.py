@@ -44,7 +44,7 @@ class RandomSearch(Agent):
     def __init__(self, problem: Problem, seed: int) -> None:
         super().__init__(problem, seed)
         space = problem.action_space
-        self._incumbent = Incumbent()
+        self._incumbent = Incumbent(problem.objectives)
         self._building: tuple[Any, list[Any]] = (None, [])
         if problem.mutate is not None:
             self.parallel = False

@@ -62,7 +62,7 @@ class ExternalOptimizer(Agent):
         evaluations = problem.unit == "evaluations" and math.isfinite(problem.budget or math.inf)
         self.planned = int(problem.budget or 0) if evaluations else 100
         self._pending: dict[str, list[Any]] = {}  # suggestions, the oldest first, by action
-        self._incumbent = Incumbent()
+        self._incumbent = Incumbent(problem.objectives)
         self._generators = Generators(seed, self.quiet)
         axes: Any = problem.axes
         self._grid = isinstance(space, gym.spaces.MultiDiscrete) and problem.levels is None

@@ -93,14 +93,10 @@ class CandidateAgent(OnCandidates):
         Raises:
             ValueError: `reward` is not finite, or has another number of objectives.
         """
-        rewards = np.atleast_1d(np.asarray(reward, dtype=np.float64))
-        finished = info.get("finished", True)
-        if finished and (rewards.shape != (self.problem.objectives,) or not np.isfinite(rewards).all()):
-            raise ValueError(f"reward must be {self.problem.objectives} finite number(s), got {reward!r}")
         if not self.candidates.note(action, reward, info):
             return
         if not lost(info):
-            row = self.candidates.row(action)
+            row, rewards = self.candidates.row(action), np.atleast_1d(np.asarray(reward, dtype=np.float64))
             self.rows.append(row)
             self.rewards.append(rewards)
             self._observe(row, rewards)

@@ -85,7 +85,7 @@ class BoxBayesianOptimisation(Agent):
         self._violations: list[Floats | None] = []
         self._constraint_fits: list[KernelFit] = []
         self._pending: list[Floats] = []
-        self._incumbent = Incumbent()
+        self._incumbent = Incumbent(problem.objectives)
         self._fits: list[KernelFit | None] = [None] * problem.objectives
         known = [s for s in problem.sources if s.features.shape[1] == len(self._space) and len(s.rewards) > 1]
         known = [s for s in known if s.rewards.shape[1] == problem.objectives]

@@ -86,7 +86,7 @@ class RegularizedEvolution(Agent):
         self.metric = one_of("metric", metric, ("cosine", "euclidean"))
         self.fresh, self._left = fresh, None if evaluations is None else whole("evaluations", evaluations, 1)
         self._members: deque[tuple[float, Any]] = deque(maxlen=self.population)
-        self._incumbent = Incumbent()
+        self._incumbent = Incumbent(problem.objectives)
         self._building: tuple[Any, list[Any]] | None = None
         self._rows: Candidates | None = None
         self._x: Any = None

@@ -127,9 +127,9 @@ class Learned(CandidateAgent):
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
         """Record the outcome and the cost of a candidate; the model observes at most `LONGEST` successful ones."""
+        super().tell(action, reward, info)
         self._spent += float(info.get("cost", 1.0))
         self._evaluations += bool(info.get("finished", True))
-        super().tell(action, reward, info)
 
     @property
     def _models(self) -> tuple[StackedGP]:

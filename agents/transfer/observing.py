@@ -66,8 +66,8 @@ class ObservingAgent(CandidateAgent):
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
         """Record outcome and cost of a candidate; observations have the first `LONGEST` successful ones in `pool`."""
-        self._spent += float(info.get("cost", 1.0))
         super().tell(action, reward, info)
+        self._spent += float(info.get("cost", 1.0))
 
     def _first(self) -> int:
         return self._suggest()

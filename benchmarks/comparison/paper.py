@@ -154,6 +154,7 @@ def study_of(runs: Any) -> str:
     environments, agents = [], []
     for _, r in runs.drop_duplicates("environment").iterrows():
         given = json.loads(r["env_kwargs"]) | ({"transfer": r["transfer"]} if r["transfer"] else {})
+        given |= {"budget": "all"} if given.get("budget", "all") is None else {}
         known = registry.find(r["environment"]) is not None
         if r["subsample"] < 1 or (known and kind_of_action(r["environment"], {}) in ("rows", "fidelity")):
             given["subsample"] = r["subsample"]

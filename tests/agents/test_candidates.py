@@ -51,7 +51,7 @@ def test_resources_are_in_units_of_first_level() -> None:
 
 
 def test_failed_run_is_best_only_until_one_succeeds() -> None:
-    best = Incumbent()
+    best = Incumbent(1)
     for action, reward, info, expected in (("a", 1.0, FAILED, "a"), ("b", 2.0, FAILED, "b"), ("c", 0.0, OK, "c")):
         best.note(action, reward, info)
         assert best.best == (reward, expected)

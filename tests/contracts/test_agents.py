@@ -60,6 +60,22 @@ def test_every_agent_keeps_the_contract(name: str, stage: str) -> None:
     check_agent(name, stages=[stage], rules=rules, **ALLOWED.get(name, {}))
 
 
+def test_every_agent_refuses_a_reward_that_is_no_finite_number_and_goes_on() -> None:
+    for name, stage in (p.values for p in STAGED if missing_extra(str(p.values[0])) is None):
+        if stage == "arms":  # `Belief.add` refuses scores
+            continue
+        env: Any = gym.make(STAGES[stage][0], disable_env_checker=True, **STAGES[stage][1])
+        env.reset(seed=0)
+        problem = problem_of(env, TRANSFER[name])
+        agent = agents.make(name, problem, 0, **ALLOWED.get(name, {}))
+        action = agent.ask()
+        _, reward, _, _, info = env.step(action)
+        for bad in (float("nan"), -float("inf"), None, "0.5", [[0.5]], [1.0] * (problem.objectives + 1)):
+            rejects(rf"reward must be {problem.objectives} finite number\(s\), got", agent.tell, action, bad, info)
+        agent.tell(action, reward, info)
+        assert np.array_equal(agent.recommend(), action), name
+
+
 @pytest.mark.parametrize("name", [n for n, e in AGENTS.items() if "levels" in e.supports and (e.entrant or e.external)])
 def test_delayed_results_are_attributed_to_their_action(name: str) -> None:
     """An agent either accepts results at any time or refuses; none takes a submission for a result."""

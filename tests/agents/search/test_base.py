@@ -94,12 +94,6 @@ def test_ties_up_to_round_off_are_broken_at_random_among_free_candidates() -> No
     assert {agent.best_free(scores) for _ in range(50)} == {0, 1}
 
 
-def test_reward_of_another_shape_is_rejected() -> None:
-    agent = agents.make("bo-ei-rbf", problem(grid(2, 2)), 0)
-    with pytest.raises(ValueError, match=r"reward must be 1 finite number\(s\), got nan"):
-        agent.tell(0, np.nan, {})
-
-
 def test_models_see_the_requested_features() -> None:
     found = problem_of(gym.make("NASBenchNLP-wikitext2-v0"))
     for name in ("graph-ei-rbf", "graph-eif-rbf", "bo-ei-rbf", "bo"):

@@ -57,6 +57,12 @@ def test_paper_folder_has_numbers_of_runs_and_repeats(tmp_path: Path, capsys: py
         subprocess.run(["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "paper.tex"], cwd=out, check=True)
 
 
+def test_study_of_whole_tables_repeats_them(tmp_path: Path) -> None:
+    comparison = Comparison({**STUDY, "environments": "CharHPO-g2p-hun-lstm-v0", "budget": "all"}).run()
+    (tmp_path / "study.toml").write_text(paper.study_of(comparison.frame("runs")))
+    assert Comparison(tmp_path / "study.toml").run().digest() == comparison.digest()
+
+
 def test_paper_of_a_summary_is_rejected(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Comparison({**STUDY, "environments": "NMTHPO-zhen-v0", "agents": "random"}, tmp_path / "runs").run()
     assert main(["report", str(tmp_path / "runs"), "--summary", str(tmp_path / "s.json")]) == 0
