@@ -174,6 +174,18 @@ def codes(cells: Cells) -> Index:
     return np.asarray(pd.factorize(cells, use_na_sentinel=False)[0])
 
 
+def one_number(texts: Iterable[str]) -> list[str]:
+    """Return texts that are one number but may be different names, such as 3.1 and 3.10 or 01 and 1, else [].
+
+    Signs, exponents, a missing 0 before the point and a missing fraction of 0 are forms of a number.
+    """
+    forms: dict[float, dict[str, str]] = {}
+    for t in texts:
+        if re.fullmatch(r"[\d.]+", t) and (value := number(t)) is not None:
+            forms.setdefault(float(value), {})[re.sub(r"\.0*$", "", f"0{t}" if t[0] == "." else t)] = t
+    return next(([*some.values()] for some in forms.values() if len(some) > 1), [])
+
+
 def check_whole(name: str, cells: Cells) -> None:
     """Raise a ValueError for whole numbers that float64 cannot distinguish."""
     for v in (v for t in different(cells) if isinstance(v := number(t), int) and abs(v) > 2**53):

@@ -64,6 +64,10 @@ def spanned(found: Decisions) -> Decisions:
         space[name] = dataclasses.replace(h, condition=condition)
         values[name] = 1 - column.values if h.complement else column.values
         said.append(frame.of("hyperparameter", text + note, name, option=option))
+        same = [] if column.choices or name in stated.log else of_cells.one_number(of_cells.different(frame[name]))
+        if same:
+            either = f"--categorical {quote(name)}, --log {quote(name)} or --linear {quote(name)}"
+            said.append(frame.of("hyperparameter", f"{', '.join(same)} are one number", name, option=either))
         if condition:
             none = "" if column.none is None else "; `none` is a missing value (--categorical makes it a choice)"
             said.append(frame.of("hyperparameter", f"active only while {when}; else stored as 0{none}", name))

@@ -32,8 +32,25 @@ def grouped(found: Decisions) -> Decisions:
         row = pd.factorize(row * (int(code.max(initial=0)) + 1) + code)[0]
     lines, said = _alone(found, lines.assign(row=row))
     repeats, more = _repeats(frame, lines)
+    more += _summed(found, lines.assign(repeat=repeats)) if stated.level and found.cost_unit else []
     unit = found.cost_unit or stated.level or NO_COST
     return found.add(*said, *more, lines=lines.assign(repeat=repeats), cost_unit=unit)
+
+
+def _summed(found: Decisions, lines: pd.DataFrame) -> list[Decision]:
+    """A question if the costs at all checkpoints of a run are equal; a doubt if they rise by at most a fifth."""
+    runs = lines.groupby(["row", "repeat"])[["level", "cost"]]
+    low, high = runs.min(), runs.max()
+    several = high["level"] > low["level"]
+    most = np.where(high["level"] >= 2 * low["level"], 1.2, 1.0) * low["cost"]
+    if not several.any() or (high["cost"] > most)[several].any():
+        return []
+    column = found.stated.cost or found.cost_unit
+    text, option = "must be the cost since the start of the run", f"sums in the file or --cost {NO_COST}"
+    if (high["cost"] == low["cost"])[several].all():
+        return [Decision("question", (), f"column {column}: {text}, got the same at each checkpoint ({option})")]
+    text = "hardly rises from checkpoint to checkpoint, as if it was the cost of one, not since the start of the run"
+    return [found.frame.of("cost", text, column, option=option)]
 
 
 def _levels(frame: Frame, column: str, lost: Mask) -> Floats:

@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 
 from hpo_envs.tables.checks import utf8
 from hpo_envs.tables.files import unpacked
-from hpo_envs.tables.user.cells import UNNAMED
+from hpo_envs.tables.user.cells import CHOICES, UNNAMED
 from hpo_envs.tables.user.cells import number as number_of
 from hpo_envs.tables.user.frame import Decision, Frame, check_columns, of_frame
 from hpo_envs.tables.user.reading import documents, folders, studies
@@ -35,6 +35,10 @@ OPTION = " (max_bytes=, --max-bytes)"
 """Text for error messages that names the options for larger files."""
 
 content_of = functools.partial(unpacked.content_of, option=OPTION)
+
+
+_ZEROS = re.compile(rb"(?<![\d.eE+-])0\d|\.\d*[1-9]0+(?!\d)")
+"""Pattern of numbers with zeros that a float does not keep: before a whole number, or after a fraction."""
 
 
 def of_path(path: Path, most: int | None = None) -> Frame:
@@ -191,8 +195,9 @@ def of_csv(source: str, content: bytes, digest: str = "") -> Frame:
         raise ValueError(f"{source}: line {skipped + lines.line_num}: must be CSV, got {error}") from None
     if not any(kept):
         raise ValueError(f"{source} must have a header and at least one line below it, got a header alone")
-    commas = re.search(rb'"[^"\n]*\d,\d' if delimiter == "," else rb"\d,\d", content.replace(b"\0", b""))
-    frame = _cells(source, functools.partial(text, skipped), delimiter, width, texts=bool(commas))
+    plain = content.replace(b"\0", b"")
+    commas = re.search(rb'"[^"\n]*\d,\d' if delimiter == "," else rb"\d,\d", plain)
+    frame = _cells(source, functools.partial(text, skipped), delimiter, width, bool(commas), bool(_ZEROS.search(plain)))
     if len(frame) != len(kept):
         raise ValueError(f"{source} must be CSV, got {len(frame)} lines of {len(kept)}")
     frame = frame.iloc[:, : len(header)].set_axis(header, axis=1).set_axis(numbers)[kept]
@@ -214,8 +219,11 @@ def _text(content: bytes, encoding: str, skipped: int) -> io.TextIOWrapper:
     return stream
 
 
-def _cells(source: str, rows: Callable[[], Any], delimiter: str, width: int, texts: bool) -> pd.DataFrame:
-    """Read the cells of CSV; all as texts if `texts`, or if a number is too large to be exact as a float."""
+def _cells(source: str, rows: Callable[[], Any], delimiter: str, width: int, texts: bool, zeros: bool) -> pd.DataFrame:
+    """Read the cells of CSV; all as texts if `texts`, or if a number is too large to be exact as a float.
+
+    If `zeros`, columns of few numbers are texts, too, where a float would lose the zeros of one, such as 3.10 or 007.
+    """
 
     def read(**options: Any) -> pd.DataFrame:
         return pd.read_csv(
@@ -228,7 +236,13 @@ def _cells(source: str, rows: Callable[[], Any], delimiter: str, width: int, tex
             return read(dtype=str)
         frame = read(**EXACT)
         large = any(c.dtype.kind == "f" and c.abs().max() >= 2**53 for _, c in frame.items())
-        return read(dtype=str) if large else frame
+        if large:
+            return read(dtype=str)
+        few = [j for j, c in frame.items() if zeros and c.dtype.kind in "if" and c.nunique() <= CHOICES]
+        for j, cells in read(dtype=str, usecols=few).items() if few else ():
+            if any(_ZEROS.search(t.encode()) for t in cells.dropna().unique()):
+                frame[j] = cells
+        return frame
     except (pd.errors.ParserError, pd.errors.EmptyDataError, OverflowError) as error:
         raise ValueError(f"{source} must be CSV, got {error}") from None
 

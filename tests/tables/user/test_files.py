@@ -125,6 +125,21 @@ def test_quoted_file_is_read_as_plain_one(tmp_path: Path) -> None:
     assert np.nanmax(from_text(large.encode(), "acc", "max").values) == 2.0**53 + 2
 
 
+@pytest.mark.parametrize("texts", [["3.1", "3.9", "3.10", "3.11"], ["1", "01", "001", "2"], ["3.9", "3.10", "3.20"]])
+def test_texts_of_choices_are_kept_and_those_that_are_one_number_are_asked(texts: list[str]) -> None:
+    lines = [f"{t},{lr},.{7 * i % 13}{i}\n" for t in texts for i, lr in enumerate([".10", "1e-2", "0.5", "1.0", "+2"])]
+    text = "".join(["py,lr,acc\n", *lines]).encode()
+    table = from_text(text, categorical=["py"], ask=True)
+    assert ([*table.space[0].values], len(table), table.repeats) == (sorted(texts), 5 * len(texts), 1)
+    different = len({*map(float, texts)})
+    if different < len(texts):
+        rejects(
+            "are one number; uncertain, --categorical py, --log py or --linear py settles it", from_text, text, ask=True
+        )
+    table = from_text(text, log={"py": False}, ask=True)
+    assert (len(table.space[0].values), len(table)) == (different, 5 * different)
+
+
 @pytest.mark.parametrize("kind", [".parquet", ".feather", ".csv"])
 def test_no_thread_keeps_file_that_is_read(kind: str, tmp_path: Path) -> None:
     """A thread that frees it at exit would crash Python: `terminate called without an active exception`."""

@@ -113,6 +113,25 @@ def test_costs_that_fall_are_rejected(tmp_path: Path) -> None:
         user.from_csv(write(tmp_path, CURVES + ".01,2,2.8,7\n"), "loss", level="epoch", cost="seconds")
 
 
+@pytest.mark.parametrize(
+    ("seconds", "message"),
+    [
+        ((60, 60, 60), "column seconds: must be the cost since the start of the run, got the same at each checkpoint"),
+        ((61, 62, 63), "seconds: hardly rises from checkpoint to checkpoint.* --cost evaluations settles it"),
+        ((61, 122, 183), ""),
+    ],
+)
+def test_costs_of_one_checkpoint_are_asked(seconds: tuple[int, ...], message: str) -> None:
+    lines = [f"{lr},{k + 1},.{k}{lr},{seconds[k]}\n" for lr in (1, 2, 3) for k in range(3)]
+    options: dict[str, Any] = {"score": "accuracy", "level": "epoch", "ask": True}
+    text = "".join(["lr,epoch,accuracy,seconds\n", *lines]).encode()
+    if message:
+        rejects(message, from_text, text, cost="seconds", **options)
+    else:
+        assert from_text(text, cost="seconds", **options).cost[:, 0].tolist() == [[61, 122, 183]] * 3
+    assert from_text(text, cost="evaluations", drop=["seconds"], **options).cost[:, 0].tolist() == [[1, 2, 3]] * 3
+
+
 def test_equal_configurations_are_repeats(tmp_path: Path) -> None:
     text = "lr,seed,acc\n.1,1,.5\n.1,2,.6\n.2,1,.7\n.2,2,\n"
     t = natural(user.from_csv(write(tmp_path, text), "acc", "max", repeat="seed"))
