@@ -395,12 +395,14 @@ def make_each(
     made, mutable = factory(agent) if isinstance(agent, str) else agent, (list, dict, set, np.ndarray)
     for seed, own in zip(seeds, [None] * len(seeds) if rows is None else rows, strict=True):
         copies = {k: copy.deepcopy(v) if isinstance(v, mutable) else v for k, v in hyperparameters.items()}
-        found = made(private(problem, seed, own), seed, **copies)
-        if not callable(getattr(found, "ask", None)):
-            raise ValueError(
-                f"agent must be a factory of objects with ask, tell and recommend, got {shown(found)} of it"
-            )
-        yield found
+        yield as_agent(made(private(problem, seed, own), seed, **copies))
+
+
+def as_agent(made: Any) -> Agent:
+    """Return what a factory made; ValueError if it has no `ask`."""
+    if not callable(getattr(made, "ask", None)):
+        raise ValueError(f"agent must be a factory of objects with ask, tell and recommend, got {shown(made)} of it")
+    return made  # type: ignore[no-any-return]
 
 
 def make(

@@ -68,12 +68,12 @@ def _points() -> Any:
     """Entry points of all packages, whatever their groups; unreadable ones are left out with a warning."""
     try:
         return entry_points()
-    except ValueError:  # bytes that are not UTF-8, of any package
+    except (TypeError, ValueError):  # a line without a name, or bytes that are not UTF-8, of any package
         found: list[EntryPoint] = []
         for package in distributions():
             try:
                 found += package.entry_points
-            except ValueError as error:
+            except (TypeError, ValueError) as error:
                 warnings.warn(f"entry points of {package.name} must be readable, got {error}", stacklevel=4)
         return EntryPoints(found)
 

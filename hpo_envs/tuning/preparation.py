@@ -15,7 +15,7 @@ import numpy as np
 
 from hpo_envs import agents
 from hpo_envs.agents import Agent, Problem, Source
-from hpo_envs.agents.registry import load
+from hpo_envs.agents.registry import as_agent, load
 from hpo_envs.benchmarks.analysis.scales import Scales
 from hpo_envs.benchmarks.runs.limits import one_blas_thread
 from hpo_envs.benchmarks.runs.provenance import called, data_of, header_of, imprecise
@@ -222,13 +222,14 @@ def _count(folder: Path, candidates: Any, budget: float | None, epochs: int | No
 def _make_agent(agent: Any, problem: Problem, seed: int, hyperparameters: dict[str, Any], workers: int) -> Agent:
     """Create the agent; raise a ValueError if it does not support the problem or several workers."""
     if not isinstance(agent, str):
-        made: Agent = agent(problem, seed, **hyperparameters)
+        made = agent(problem, seed, **hyperparameters)
     else:
         if not agents.fits(agent, problem, **hyperparameters):
             fit = [n for n in agents.names() if agents.fits(n, problem)]
             raise ValueError(f"agent must be one that works on this problem ({', '.join(fit)}), got {agent!r}")
         given = {"late": True, **hyperparameters} if agent == "auto" else hyperparameters
         made = agents.make(agent, problem, seed, **given)
+    made = as_agent(made)
     if workers > 1 and not made.parallel:
         raise ValueError(f"workers must be 1 for {type(made).__name__}, which needs each result first, got {workers}")
     return made

@@ -182,7 +182,9 @@ def _of_plugin(plugin: plugins.Plugin) -> Table:
     make = plugin.load()
     try:
         table = make()
-    except Exception as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # SystemExit, and what else is no Exception
         table = error
     if not isinstance(table, Table):
         raise ValueError(f"plugin {plugin.name} of {plugin.package} must return a Table, got {table!r}")

@@ -17,7 +17,7 @@ POINTS = {
                         "exits": "broken_plugin:Agent"},
     "hpo_envs.families": {"Neighbours-v0": "hpo_envs_example:FAMILY", "Broken-v0": "hpo_envs_example:BestNeighbour"},
     "hpo_envs.tables": {"iris-neighbours": "hpo_envs_example:neighbours_of_iris", "nothing": "builtins:dict",
-                        "wrong": "math:sqrt"},
+                        "wrong": "math:sqrt", "ends": "sys:exit"},
 }  # fmt: skip
 
 
@@ -91,13 +91,16 @@ def test_each_broken_plugin_is_one_warning_and_nothing_fails(site: Path) -> None
     assert "plugin wrong of hpo-envs-example must return a Table, got TypeError(" in done.stderr
     assert "plugin Broken-v0 of hpo-envs-example must name a Family with this id, got <class" in done.stderr
     assert "plugin nothing of hpo-envs-example must return a Table, got {}" in done.stderr
+    assert "plugin ends of hpo-envs-example must return a Table, got SystemExit" in done.stderr
     assert "Traceback" not in done.stderr
 
 
 def test_names_of_others_neither_break_the_import_nor_replace_what_ships(tmp_path: Path) -> None:
     tables, broken = tmp_path / "tables", tmp_path / "other-1.dist-info"
-    for folder in (tables, broken, tmp_path / "late-1.dist-info"):
+    for folder in (tables, broken, tmp_path / "late-1.dist-info", tmp_path / "lines-1.dist-info"):
         folder.mkdir()
+    (tmp_path / "lines-1.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: lines\nVersion: 1\n")
+    (tmp_path / "lines-1.dist-info" / "entry_points.txt").write_text("[hpo_envs.agents]\nno target\n")
     for name in ("mine (1)", "my table", "one\nline"):
         (tables / f"{name}.npz").write_bytes(b"")
     (broken / "METADATA").write_text("Metadata-Version: 2.1\nName: other\nVersion: 1\n")
@@ -126,6 +129,7 @@ def test_names_of_others_neither_break_the_import_nor_replace_what_ships(tmp_pat
     for said in ("mine (1).npz is left out", "got 'weird name'", "got '../up'", "got 'not an id'", "got 'a/b-v0'"):
         assert said in done.stderr
     assert "entry points of other must be readable, got 'utf-8' codec" in done.stderr
+    assert "entry points of lines must be readable, got" in done.stderr
     assert "plugin Taken-v0 of late must add new names, got NMTHPO-zhen-v0" in done.stderr
     assert "HPO_ENVS_TABLES must be a folder, got '~nobody-here/x'" in done.stderr
     assert "HPO_ENVS_DATA must be a folder, got '~nobody-here/x'" in done.stderr

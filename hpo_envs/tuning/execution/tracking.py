@@ -1,16 +1,18 @@
 """Logging of evaluations as runs of MLflow or Weights & Biases, by the clients of these packages."""
 
 import math
+import warnings
 from collections.abc import Callable
 
-from hpo_envs.tables.checks import one_of
+from hpo_envs.tables.checks import one_of, shown
 from hpo_envs.tuning.record import Evaluation
 
 
 def tracker_of(name: str) -> Callable[[str, Evaluation], None]:
     """Return a function that logs a finished evaluation, given the search's name and the evaluation.
 
-    The client's own settings apply, such as `MLFLOW_TRACKING_URI` or `WANDB_MODE`. Runs are grouped by search.
+    The client's own settings apply, such as `MLFLOW_TRACKING_URI` or `WANDB_MODE`. Runs are grouped by search. An error
+    of the client becomes a warning: a tracker that is down ends no search.
 
     Args:
         name: `mlflow` or `wandb`.
@@ -19,7 +21,19 @@ def tracker_of(name: str) -> Callable[[str, Evaluation], None]:
         ValueError: The name is neither of these.
         ModuleNotFoundError: The package is not installed.
     """
-    one_of("log", name, ("mlflow", "wandb"))
+    log = _client(one_of("log", name, ("mlflow", "wandb")))
+
+    def logged(search: str, evaluation: Evaluation) -> None:
+        try:
+            log(search, evaluation)
+        except Exception as error:
+            said = " ".join(shown(str(error), str).split())
+            warnings.warn(f"evaluation {evaluation.number} is not wholly in {name}, got {said}", stacklevel=2)
+
+    return logged
+
+
+def _client(name: str) -> Callable[[str, Evaluation], None]:
     if name == "mlflow":
         import mlflow
 
@@ -28,13 +42,15 @@ def tracker_of(name: str) -> Callable[[str, Evaluation], None]:
             known = client.get_experiment_by_name(search)
             experiment = client.create_experiment(search) if known is None else known.experiment_id
             run = client.create_run(experiment, run_name=str(evaluation.number)).info.run_id
-            for key, value in evaluation.config.items():
-                client.log_param(run, key, value)
-            for step, metrics in _logged(evaluation):
-                for key, value in metrics.items():
-                    client.log_metric(run, key, value, step=step)
-            client.set_tag(run, "status", evaluation.status)
-            client.set_terminated(run, "FAILED" if evaluation.rewards is None else "FINISHED")
+            try:
+                for key, value in evaluation.config.items():
+                    client.log_param(run, key, value)
+                for step, metrics in _logged(evaluation):
+                    for key, value in metrics.items():
+                        client.log_metric(run, key, value, step=step)
+                client.set_tag(run, "status", evaluation.status)
+            finally:
+                client.set_terminated(run, "FAILED" if evaluation.rewards is None else "FINISHED")
 
         return to_mlflow
     import wandb

@@ -5,6 +5,7 @@ and changes nothing.
 """
 
 import hmac
+import html
 import ipaddress
 import re
 import secrets
@@ -100,12 +101,12 @@ class _Handler(BaseHTTPRequestHandler):
         if not known or target.path != "/":
             self.send_error(HTTPStatus.FORBIDDEN if not known else HTTPStatus.NOT_FOUND)
             return
+        status = HTTPStatus.OK
         try:
             body = self.server.content()
-        except Exception as error:  # of whatever is wrong with the files
-            self.send_error(HTTPStatus.INTERNAL_SERVER_ERROR, explain=str(error))
-            return
-        self.send_response(HTTPStatus.OK)
+        except Exception as error:  # of whatever is wrong with the files, which may be mended before the next reload
+            status, body = HTTPStatus.INTERNAL_SERVER_ERROR, html.escape(f"{error}").encode(errors="backslashreplace")
+        self.send_response(status)
         headers = {"Content-Type": "text/html; charset=utf-8", "Content-Length": str(len(body))}
         headers |= {"Refresh": str(REFRESH), "Cache-Control": "no-store"}
         headers |= {"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer"}

@@ -164,6 +164,7 @@ def test_changed_function_is_rejected_or_kept_apart(tmp_path: Path, monkeypatch:
     [
         ({"agent": "hyperband"}, r"agent must be one that works on this problem \(.*bo.*\), got 'hyperband'"),
         ({"agent": "bi"}, "agent must be one of .*, got 'bi', did you mean 'bo'"),
+        ({"agent": lambda problem, seed: None}, "agent must be a factory of objects with ask, .*, got None of it"),
         ({"workers": 0}, "workers must be an int >= 1, got 0"),
         ({"seconds": 0}, "seconds must be None or a number > 0, got 0"),
         ({"budget": -1}, "budget must be .*, got -1"),

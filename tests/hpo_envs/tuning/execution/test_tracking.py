@@ -33,6 +33,12 @@ def test_evaluations_are_runs_of_mlflow(tmp_path: Path, monkeypatch: pytest.Monk
         assert (runs[0].data.params, runs[0].data.metrics["score"]) == ({"x": "0.25"}, 1.25)
         (report,) = client.get_metric_history(runs[0].info.run_id, "report")
         assert (report.step, report.value) == (3, 0.25)
+        with pytest.warns(UserWarning, match="evaluation [01] is not wholly in mlflow, got Invalid value"):
+            tuned = tune(lambda config: config["x!"], {"x!": (0.0, 1.0)}, log="mlflow", budget=2, progress=False)
+        assert len(tuned) == 2
+        (experiment,) = client.search_experiments(filter_string="name LIKE '%lambda%'")
+        runs = client.search_runs([experiment.experiment_id])
+        assert [run.info.status for run in runs] == ["FINISHED"] * 2
     finally:
         mlflow.set_tracking_uri(before)
 
