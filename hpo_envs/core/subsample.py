@@ -56,6 +56,13 @@ class View:
         """Return the number of rows that an episode has on a table with `rows` rows, at least 1."""
         return max(1, round(self.subsample * rows))
 
+    def most(self, costs: npt.NDArray[np.float64]) -> float:
+        """Return the largest sum of (tables, rows, k) costs that the rows of an episode can have."""
+        if (size := self.size(costs.shape[1])) < costs.shape[1]:
+            dearest = costs.sum(axis=2).argsort(axis=1)[:, -size:, None]
+            costs = np.take_along_axis(costs, dearest, axis=1)
+        return float(costs.reshape(len(costs), -1).sum(axis=1).max())
+
     def rows(self, key: int, rows: int) -> Rows:
         """Return the (size,) table rows of the episode with this key; may be read-only."""
         out: Rows = self.rows_many(np.array([key], np.uint64), rows)[0]

@@ -1,8 +1,13 @@
 """Configurations of an episode: equal in both forms, a permutation, a subsample."""
 
+from itertools import combinations
+
+import gymnasium as gym
 import numpy as np
 import pytest
 
+from hpo_envs.benchmarks.analysis import regret
+from hpo_envs.benchmarks.runs import run
 from hpo_envs.core.engines.lookup.batched import LookupVectorEnv
 from hpo_envs.core.engines.lookup.params import LookupParams
 from hpo_envs.core.engines.lookup.scalar import LookupEnv
@@ -29,6 +34,19 @@ def test_both_forms_draw_same_rows(view: View) -> None:
         assert (view.rows(key, 20).tolist(), len(set(rows))) == (rows, len(rows))
         assert set(rows) <= set(range(20))
     assert len({tuple(rows) for rows in many.tolist()}) > 40
+
+
+def test_whole_budget_is_the_most_that_an_episode_can_spend() -> None:
+    costs = np.random.default_rng(0).random((2, 7, 3))
+    for share in (0.1, 0.5, 1.0):
+        some = [costs[t, list(c)].sum() for t in (0, 1) for c in combinations(range(7), View(False, share).size(7))]
+        assert View(False, share).most(costs) == pytest.approx(max(some))
+    for r in run("random", "NMTHPO-swen-v0", range(2), env_kwargs={"budget": None, "subsample": 0.05}):
+        every = regret.after(r)
+        assert regret.averaged(r.header, r.costs, every) == pytest.approx(every.mean())
+        assert (len(r), r.header["budget"]) == (38, 38.0)
+    params = gym.make("NMTLC-swen-v0", budget=None, subsample=0.05, cost="evaluations").unwrapped.params
+    assert params.budget == params.steps
 
 
 def test_what_is_too_large_to_keep_is_drawn_as_what_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:

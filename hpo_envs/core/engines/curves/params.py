@@ -82,11 +82,12 @@ class CurveParams(Params):
         keyed = ByHash(load_table(name, table))
         p = _prepare(keyed, check_objective(objective), tuple(held_out), cost, levels, variant)
         # By the most expensive repeat of each row; one evaluation per checkpoint.
-        whole = p.rows * len(p.levels) if p.cost_unit == "evaluations" else np.nanmax(p.full, axis=1).sum()
+        full = np.full(p.rows, len(p.levels)) if p.cost_unit == "evaluations" else np.nanmax(p.full, axis=1)
+        whole = view.most(full[None, :, None])
         return dataclasses.replace(
             p,
             action_space=MaskedMultiDiscrete([view.size(p.rows), len(p.levels)]),
-            budget=check_budget(budget, float(whole), p.cost_unit, TRAININGS * float(np.nanmean(p.full))),
+            budget=check_budget(budget, whole, p.cost_unit, TRAININGS * float(np.nanmean(p.full))),
             workers=check_int("workers", workers, high=1_000_000),
             view=view,
         )

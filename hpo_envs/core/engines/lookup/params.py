@@ -73,7 +73,7 @@ class LookupParams(Params):
             objective: Name of the rewarded metric, or a tuple of names for a vector reward.
             cost: `"evaluations"`, the table's cost unit, or a metric whose goal is `min`.
             budget: Budget of an episode, in units of `cost`; `"auto"` = the average cost of 20 evaluations, None =
-                every run of every row once (of the most expensive table).
+                every run of every row once (of the most expensive table and rows that an episode can have).
             grid: Whether an action sets the values of the hyperparameters (MultiDiscrete) instead of a row (Discrete).
             held_out: Names of metrics that agents must not see; they are in `info["held_out"]`.
             shuffle: See `View`, as for `subsample`; both must be left out with `grid`.
@@ -90,11 +90,12 @@ class LookupParams(Params):
         keyed = tuple(ByHash(t) for t in load_tables(tuple(names), table))
         p = _prepare(keyed, check_objective(objective), cost, tuple(held_out))
         sizes = grid_sizes(p.table) if grid else None
+        whole = view.most(p.costs.reshape(len(p.tables), p.rows, -1))
         auto = EVALUATIONS * (1.0 if p.cost_unit == "evaluations" else float(p.costs.mean()))
         return dataclasses.replace(
             p, kind="grid" if grid else "rows", sizes=sizes,
             action_space=Discrete(view.size(p.rows)) if sizes is None else MultiDiscrete(sizes),
-            budget=check_budget(budget, p.budget, p.cost_unit, auto), view=view,
+            budget=check_budget(budget, whole, p.cost_unit, auto), view=view,
         )  # fmt: skip
 
     @property
@@ -184,7 +185,7 @@ class LookupParams(Params):
 
 @functools.lru_cache(maxsize=64)
 def _prepare(keyed: tuple[ByHash, ...], objective: Objectives, cost: str, held_out: tuple[str, ...]) -> LookupParams:
-    """Make parameters with a preliminary budget: the cost of every run, once, of the most expensive table."""
+    """Make parameters without a budget."""
     tables = tuple(k.table for k in keyed)
     first = tables[0]
     for t in tables[1:]:
@@ -215,7 +216,7 @@ def _prepare(keyed: tuple[ByHash, ...], objective: Objectives, cost: str, held_o
     return LookupParams(
         kind="rows", tables=tables, rewarded=chosen, vector=not isinstance(objective, str),
         action_space=Discrete(len(first)), observation_space=space, cost_unit=cost_unit,
-        budget=float(costs.reshape(len(tables), -1).sum(axis=1).max()), repeats=repeats, max_repeats=first.repeats,
+        budget=0.0, repeats=repeats, max_repeats=first.repeats,
         answers=answers, rewards=answers[:, :m], costs=answers[:, m],
         metrics=answers[:, m + 1 : m + 1 + metrics.shape[1]], status=status, templates=templates, held_out=held_out,
     )  # fmt: skip
