@@ -13,7 +13,7 @@ import numpy as np
 
 from hpo_envs.benchmarks import plots as style
 from hpo_envs.benchmarks.comparison import summary
-from hpo_envs.benchmarks.comparison.scored import Scores, agent_of
+from hpo_envs.benchmarks.comparison.scored import Scores, agent_of, environment_of
 from hpo_envs.benchmarks.report import sentences, terminal
 from hpo_envs.benchmarks.runs import Run
 from hpo_envs.benchmarks.study import flat, manifest, parquet
@@ -276,8 +276,11 @@ class Comparison:
         """
         from hpo_envs.benchmarks.comparison import paper
 
-        runs = flat.runs(self.blocks())
-        tables, facts = (runs.to_pandas(), self.frame()), f"{self.missing} {self.checked}".strip()
+        blocks, facts = [*self.blocks()], f"{self.missing} {self.checked}".strip()
+        runs, evaluations = flat.runs(blocks), flat.all_evaluations(blocks)
+        headers = [{**b.header, **b.rest[k]} for b in blocks for k in b.which.tolist()]
+        labels = {"environment": [*map(environment_of, headers)], "agent": [*map(agent_of, headers)]}
+        tables = runs.to_pandas(), evaluations.to_pandas(), labels
         made: dict[str, bytes | str] = {"runs.parquet": parquet.bytes_of(runs)}
         asked = [*self.commands, command or f"{self._call}.paper({str(out)!r})"]
         made |= paper.files(self.scores["tracks"], [_flat(c) for c in self.scores["cells"]], *tables, facts, asked)

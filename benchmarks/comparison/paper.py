@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from hpo_envs.benchmarks.analysis import significance
 from hpo_envs.benchmarks.plots import paper as pictures
 from hpo_envs.benchmarks.report import numbers, sentences
@@ -69,19 +71,22 @@ def files(
     cells: Sequence[Mapping[str, Any]],
     runs: Any,
     evaluations: Any,
+    labels: Mapping[str, Sequence[str]],
     facts: str,
     commands: Sequence[str],
 ) -> Iterator[tuple[str, bytes | str]]:
     """Yield names and contents of files; without matplotlib a `ModuleNotFoundError` says how to install it.
 
     `tracks` are those of a summary, `cells` the rows of `scores.csv`, `runs` and `evaluations` the data frames of
-    `Comparison.frame`, `facts` further sentences of the appendix, and `commands` those that made the runs and files.
+    `Comparison.frame`, `labels` those of each run's `environment` and `agent`, `facts` further sentences of the
+    appendix, and `commands` those that made the runs and files.
     """
     drawn = [t for t in tracks if not (t["raw"] or t["flat"])]
     parts: list[dict[str, Any]] = []
+    each = {name: np.repeat(of_runs, runs["evaluations"]) for name, of_runs in labels.items()}
+    named = runs.assign(**labels), evaluations.assign(**each)
     for track in drawn:
-        ids = {e.partition(" ")[0] for e in track["environments"]}
-        some, more = (f[f["environment"].isin(ids)] for f in (runs, evaluations))
+        some, more = (f[f["environment"].isin(track["environments"])] for f in named)
         for by in ("evaluations", "cost"):
             x, bands = pictures.curves(more, by)
             rows = [(track["name"], by, a, *at) for a, b in bands.items() for at in zip(x, *b, strict=True)]
@@ -91,7 +96,7 @@ def files(
     yield "figures.tex", "\n".join(_figures(drawn))
     yield "appendix.tex", appendix(runs, facts, commands)
     yield "paper.tex", MAIN
-    yield "study.toml", study_of(runs)
+    yield from studies_of(runs).items()
     families = filter(None, map(registry.family_of, runs["environment"].unique()))
     keys = sorted({key for family in families for key in family.references})
     yield "references.bib", "\n\n".join([SUITE, *(bibtex()[key] for key in keys)]) + "\n"
@@ -149,8 +154,19 @@ def _figures(tracks: Iterable[Mapping[str, Any]]) -> Iterator[str]:
             )
 
 
-def study_of(runs: Any) -> str:
-    """Return the text of a study file with the environments, agents and seeds of a data frame of runs."""
+def studies_of(runs: Any) -> dict[str, str]:
+    """Return study files by name, `study.toml` and more if an id or agent of a data frame of runs has several settings.
+
+    Each has the environments, agents and seeds of some of the runs.
+    """
+    settings = runs["env_kwargs"] + runs["subsample"].astype(str) + runs["transfer"]
+    pairs = (settings, runs["environment"]), (runs["hyperparameters"], runs["agent"])
+    which = [values.groupby(of).transform(lambda some: some.factorize()[0]) for values, of in pairs]
+    parts = enumerate((some for _, some in runs.groupby(which)), 1)
+    return {f"study{f'-{k}' if k > 1 else ''}.toml": _study_of(some) for k, some in parts}
+
+
+def _study_of(runs: Any) -> str:
     environments, agents = [], []
     for _, r in runs.drop_duplicates("environment").iterrows():
         given = json.loads(r["env_kwargs"]) | ({"transfer": r["transfer"]} if r["transfer"] else {})
@@ -184,12 +200,17 @@ def appendix(runs: Any, facts: str, commands: Sequence[str]) -> str:
     commits = ", ".join(sorted({*runs["commit"]} - {""})) or "of the installed package"
     lines = [
         r"\section{Repeating the runs}", *_verbatim("\n".join(commands)),
-        r"The same runs are made by \texttt{hpo-envs compare study.toml --out runs/} with", *_verbatim(study_of(runs)),
+        *(line for name, text in studies_of(runs).items() for line in _remade(name, text)),
         f"{tex(facts)} {len(runs)} runs. Versions: {tex(', '.join(f'{k} {v}' for k, v in versions.items()))}. "
         f"Commit: \\texttt{{{tex(commits)}}}. Cite \\texttt{{references.bib}}.",
         *_longtable("lll", agents), *_longtable("lll", tables),
     ]  # fmt: skip
     return "\n".join(lines) + "\n"
+
+
+def _remade(name: str, text: str) -> list[str]:
+    command = rf"\texttt{{hpo-envs compare {name} --out {name.replace('study', 'runs').removesuffix('.toml')}/}}"
+    return [rf"The same runs are made by {command} with", *_verbatim(text)]
 
 
 def _verbatim(text: str) -> list[str]:

@@ -26,9 +26,10 @@ def scores_of(frame: Any, score: str) -> tuple[dict[str, Floats], list[str]]:
     """Return (environments, seeds) scores by agent, NaN where a seed was not run, and each environment's task group.
 
     Raises:
-        ValueError: `score` is unknown, or an agent has no score on an environment.
+        ValueError: `score` is unknown, an agent has no score on an environment, or a run is there twice.
     """
     one_of("score", score, ("mean_regret", "final_regret"))
+    _once(frame, "environment", "agent", "seed")
     wide = frame.pivot(index=["group", "environment"], columns=["agent", "seed"], values=score)
     seeds = sorted(frame["seed"].unique())
     scores = {a: wide[a].reindex(columns=seeds).to_numpy(float) for a in frame["agent"].unique()}
@@ -36,6 +37,12 @@ def scores_of(frame: Any, score: str) -> tuple[dict[str, Floats], list[str]]:
         if np.isnan(values).all(axis=1).any():
             raise ValueError(f"agents must have runs on all environments of the frame, got {agent} without")
     return scores, [group for group, _ in wide.index]
+
+
+def _once(frame: Any, *keys: str) -> None:
+    if len(again := frame[frame.duplicated([*keys])]):
+        twice = ", ".join(f"{key} {again[key].iloc[0]}" for key in keys)
+        raise ValueError(f"frame must have each run once, with its arguments in its names, got {twice} twice")
 
 
 def ranks(frame: Any, ax: Any = None, score: str = "mean_regret") -> Any:
@@ -98,9 +105,10 @@ def curves(frame: Any, by: str = "evaluations") -> tuple[Floats, dict[str, list[
         both ends of its interval, (points,) each.
 
     Raises:
-        ValueError: No run has a regret, or `by` is unknown.
+        ValueError: No run has a regret, `by` is unknown, or a run is there twice.
     """
     one_of("by", by, ("evaluations", "cost"))
+    _once(frame, "environment", "agent", "seed", "step")
     total, frame = len(frame), frame.dropna(subset="regret")
     if not len(frame):
         raise ValueError(f"frame must have runs with a regret, got none in {total} rows")

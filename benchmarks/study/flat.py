@@ -150,18 +150,19 @@ def _runs(block: Block) -> Any:
         sums = np.add.reduceat(np.append(values, 0.0), block.starts[:-1])
         return np.where(np.diff(block.starts), sums, 0.0)
 
-    h, costs, undefined = block.header, total(block.arrays["cost"]), block.flat | ~block.scaled
+    costs, undefined = total(block.arrays["cost"]), block.flat | ~block.scaled
     seconds = block.arrays.get("seconds")
     ask, tell = (pa.nulls(len(block), pa.float64()) if seconds is None else total(seconds[:, j]) for j in (0, 1))
-    spent = costs >= float(h["budget"]) * (1 - ROUNDING)
+    budgets, shares = (np.array([float(h.get(k, 1.0)) for h in once])[block.which] for k in ("budget", "subsample"))
+    spent = costs >= budgets * (1 - ROUNDING)
     return pa.table({
         **{name: texts(lambda h, key=key: h[key]) for name, key in (("environment", "env"), ("agent", "agent"))},
         "seed": pa.array(block.seeds), "group": texts(lambda h: registry.group_of(h["env"])),
         **{name: texts(lambda h, name=name: h[name]) for name in ("table", "kind", "sha256")},
         "algorithm": texts(lambda h: h.get("algorithm", h["agent"])),
         **{name: texts(lambda h, name=name: _json(h[name])) for name in JSON},
-        "budget": pa.array(np.full(len(block), float(h["budget"]))), "unit": texts(lambda h: h["cost_unit"]),
-        "subsample": pa.array(np.full(len(block), float(h.get("subsample", 1.0)))),
+        "budget": pa.array(budgets), "unit": texts(lambda h: h["cost_unit"]),
+        "subsample": pa.array(shares),
         "transfer": texts(lambda h: h.get("transfer", {}).get("distribution", "")),
         "evaluations": pa.array(np.diff(block.starts)), "spent": pa.array(costs),
         "mean_regret": pa.array(np.where(undefined, np.nan, block.mean), from_pandas=True),

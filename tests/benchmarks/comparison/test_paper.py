@@ -57,10 +57,21 @@ def test_paper_folder_has_numbers_of_runs_and_repeats(tmp_path: Path, capsys: py
         subprocess.run(["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "paper.tex"], cwd=out, check=True)
 
 
-def test_study_of_whole_tables_repeats_them(tmp_path: Path) -> None:
-    comparison = Comparison({**STUDY, "environments": "CharHPO-g2p-hun-lstm-v0", "budget": "all"}).run()
-    (tmp_path / "study.toml").write_text(paper.study_of(comparison.frame("runs")))
-    assert Comparison(tmp_path / "study.toml").run().digest() == comparison.digest()
+def test_runs_with_other_arguments_have_curves_and_study_files_of_their_own(tmp_path: Path) -> None:
+    given = {"cost": "evaluations", "budget": 30}, {"cost": "evaluations", "budget": None, "subsample": 0.005}
+    agents = ("random", {}), ("successive-halving", {}), ("successive-halving", {"eta": 2})
+    some = [run(a, "NMTLC-swen-v0", range(3), env_kwargs=kw, **own) for kw in given for a, own in agents]
+    comparison = Comparison.of([one for runs in some for one in runs])
+    comparison.paper(tmp_path)
+    curves, cells = pandas.read_csv(tmp_path / "curves.csv"), pandas.DataFrame(comparison.scores["cells"])
+    last = curves[curves["by"] == "cost"].groupby("agent")["mean"].last()
+    final = cells.assign(end=cells["final"].str[0]).groupby("agent")["end"].mean()
+    assert last.to_dict() == pytest.approx(final.to_dict(), rel=1e-3)
+    names = ["environment", "agent", "seed", "hyperparameters", "budget", "subsample", "mean_regret", "final_regret"]
+    again = pandas.concat([Comparison(file).run().frame("runs") for file in tmp_path.glob("study*.toml")])
+    ours, theirs = (f[names].sort_values(names, ignore_index=True) for f in (comparison.frame("runs"), again))
+    pandas.testing.assert_frame_equal(ours, theirs)
+    assert "compare study-4.toml --out runs-4/" in (tmp_path / "appendix.tex").read_text()
 
 
 def test_paper_of_a_summary_is_rejected(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

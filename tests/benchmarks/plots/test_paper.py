@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+import pandas
 import pytest
 
 from hpo_envs.benchmarks import Comparison, plots
@@ -49,5 +50,8 @@ def test_frames_that_cannot_be_drawn(compared: Comparison) -> None:
     lacking = runs[(runs.agent == "random") | (runs.environment == "NMTHPO-zhen-v0")]
     with raises("agents must have runs on all environments of the frame, got bo-ei-matern52 without"):
         plots.ranks(lacking)
+    twice = "environment NMTHPO-zhen-v0, agent random, seed 0 twice"
+    with raises(f"frame must have each run once, with its arguments in its names, got {twice}"):
+        plots.ranks(pandas.concat([runs, runs]))
     with raises("frame must have runs with a regret, got none in 120 rows"):
         plots.anytime(evaluations.assign(regret=np.nan))
