@@ -59,8 +59,8 @@ class View:
     def most(self, costs: npt.NDArray[np.float64]) -> float:
         """Return the largest sum of (tables, rows, k) costs that the rows of an episode can have."""
         if (size := self.size(costs.shape[1])) < costs.shape[1]:
-            dearest = costs.sum(axis=2).argsort(axis=1)[:, -size:, None]
-            costs = np.take_along_axis(costs, dearest, axis=1)
+            last = costs.sum(axis=2).argsort(axis=1)[:, -size:, None]
+            costs = np.take_along_axis(costs, last, axis=1)
         return float(costs.reshape(len(costs), -1).sum(axis=1).max())
 
     def rows(self, key: int, rows: int) -> Rows:
