@@ -93,7 +93,8 @@ def interactions(found: ForestImportance, axes: Any) -> None:
 
 
 def _bars(axes: Any, names: Sequence[str], shares: Sequence[float], title: str) -> Any:
-    axes.barh([*names][::-1], [*shares][::-1], color=COLOURS[0])
+    axes.barh(range(len(names)), [*shares][::-1], color=COLOURS[0])
+    axes.set_yticks(range(len(names)), [*names][::-1])  # categories would become texts only when drawn, with formulas
     axes.set(title=title, xlabel="share of the variance")
     axes.tick_params(axis="y", labelsize=7)
     return axes

@@ -129,21 +129,23 @@ def save(table: Table, path: str | Path | None = None, *, replace: bool = False)
         OSError: The file cannot be written.
     """
     from hpo_envs.tables.files import atomic, packs
+    from hpo_envs.tables.files.lock import locked
 
     target = folder() / f"{check_name(table.name)}.npz" if path is None else Path(path).expanduser()
     if target.suffix != ".npz":
         raise ValueError(f"path must end in .npz, got {target}")
-    same = False
-    if target.exists() and not replace:
-        with contextlib.suppress(ValueError):
-            same = _read(target).provenance.sha256 == table.provenance.sha256
+    target.parent.mkdir(parents=True, exist_ok=True)
+    ours, same = target.parent.resolve() == folder().resolve(), False
+    with locked(target.parent) if ours else contextlib.nullcontext():  # several processes may save under one name
+        if target.exists() and not replace:
+            with contextlib.suppress(ValueError):
+                same = _read(target).provenance.sha256 == table.provenance.sha256
+            if not same:
+                text = f"{target} has another table already: choose another name, or replace=True (--replace)"
+                raise FileExistsError(text)
         if not same:
-            text = f"{target} has another table already: choose another name, or replace=True (--replace)"
-            raise FileExistsError(text)
-    if not same:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        atomic.write(target, packs.pack(table))
-    if target.parent.resolve() == folder().resolve() and _is_name(target.stem):
+            atomic.write(target, packs.pack(table))
+    if ours and _is_name(target.stem):
         _remembered.pop(PREFIX + target.stem, None)
         for call in on_save:
             call(target.stem)

@@ -219,4 +219,5 @@ class CMAES(AnySampler):
     several = False
 
     def __init__(self, problem: Problem, seed: int, **settings: Any) -> None:
-        super().__init__(problem, seed, sampler="CmaEsSampler", **settings)
+        quiet = {"warn_independent_sampling": False}  # what it draws at random is documented above
+        super().__init__(problem, seed, sampler="CmaEsSampler", **{**quiet, **settings})

@@ -119,6 +119,7 @@ def test_panels_are_saved_twice_and_alike(tmp_path: Path) -> None:
         axes[0, 0].plot([1, 2], [3, 4], label=r"a$\frac$")  # a name, not a formula
         axes[0, 0].set_yticks([3, 4], [r"$\b", r"$x$"])
         axes[0, 1].set_xscale("log")
+        configurations._bars(axes[0, 1], [r"$\input{x}$", "b"], [0.5, 0.4], "shares")
         figure.legend()
         written.append(style.save(figure, tmp_path / name / "x.y"))
     assert [f.name for f in written[0]] == ["x.y.png", "x.y.svg"]

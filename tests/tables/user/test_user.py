@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import zipfile
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,8 @@ import pytest
 from hpo_envs.benchmarks import run
 from hpo_envs.families import registry
 from hpo_envs.tables import store, user
+from hpo_envs.tables.files import packs
+from hpo_envs.tables.files.lock import locked
 from hpo_envs.tables.table import Table
 from hpo_envs.tables.user import reader
 from hpo_envs.tables.user.space import to_plain
@@ -94,6 +97,19 @@ def test_replacing_table_is_seen_at_once(table: Table, folder: Path, file: str |
     user.remember(table)
     user.save(table.subset([0, 1, 2]), path)  # the file is left unchanged
     assert len(store.load("user/sweep")) == 3
+
+
+@pytest.mark.hostile
+def test_tables_saved_at_once_under_one_name_are_not_lost(table: Table, folder: Path) -> None:
+    folder.mkdir()
+    with ThreadPoolExecutor() as pool:
+        with locked(folder):  # as another process that saves
+            waiting = pool.submit(user.save, table)
+            wait([waiting], 0.2)
+            other = packs.pack(table.subset([0, 1]))
+            (folder / f"{table.name.removeprefix('user/')}.npz").write_bytes(other)
+        with pytest.raises(FileExistsError, match="has another table already"):
+            waiting.result()
 
 
 def test_unreadable_table_hides_no_other(table: Table, folder: Path) -> None:
