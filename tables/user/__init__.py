@@ -156,7 +156,8 @@ def load(name: str | Path) -> Table:
     """Read a saved table, or get one that is remembered in this process or made by a plugin.
 
     It is found by its name, with or without prefix, or by the path of a file ending in .npz. A table whose name begins
-    with `user/` is then remembered.
+    with `user/` is then remembered, unless another one has this name, as the one of which the file is an old copy. The
+    name of a table in `folder()` is that of its file.
 
     Raises:
         ValueError: The table is unknown, the file is not a table, or a plugin makes none.
@@ -175,7 +176,9 @@ def load(name: str | Path) -> Table:
     if short in plugins.of("tables") and not path.exists():
         return remember(_of_plugin(plugins.of("tables")[short]))
     table = _read(path)
-    return remember(table) if table.name.startswith(PREFIX) else table
+    if path.parent.resolve() == folder().resolve():
+        return remember(table if table.name == PREFIX + path.stem else _named(table, path.stem))
+    return remember(table) if table.name.startswith(PREFIX) and not exists(table.name) else table
 
 
 def _of_plugin(plugin: plugins.Plugin) -> Table:
@@ -190,8 +193,12 @@ def _of_plugin(plugin: plugins.Plugin) -> Table:
         table = error
     if not isinstance(table, Table):
         raise ValueError(f"plugin {plugin.name} of {plugin.package} must return a Table, got {table!r}")
+    return _named(table, plugin.name)
+
+
+def _named(table: Table, short: str) -> Table:
     provenance = dataclasses.replace(table.provenance, sha256="")  # the name is part of the content
-    return dataclasses.replace(table, name=PREFIX + plugin.name, provenance=provenance)
+    return dataclasses.replace(table, name=PREFIX + short, provenance=provenance)
 
 
 def _read(path: Path) -> Table:

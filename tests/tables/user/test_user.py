@@ -99,6 +99,16 @@ def test_replacing_table_is_seen_at_once(table: Table, folder: Path, file: str |
     assert len(store.load("user/sweep")) == 3
 
 
+def test_old_copies_of_a_table_do_not_replace_it(table: Table, folder: Path, tmp_path: Path) -> None:
+    copies = user.save(table, tmp_path / "copy.npz"), user.save(table, folder / "sweep-old.npz")
+    user.save(table.subset([0, 1, 2]))
+    user._remembered.clear()
+    for copy in (*copies, "sweep-old"):
+        assert len(gym.make("TableHPO-v0", table=str(copy)).unwrapped.table) == 8
+        assert len(store.load("user/sweep")) == 3
+    assert user.load("sweep-old").name == "user/sweep-old"
+
+
 @pytest.mark.hostile
 def test_tables_saved_at_once_under_one_name_are_not_lost(table: Table, folder: Path) -> None:
     folder.mkdir()
