@@ -167,7 +167,7 @@ def read(source: str, metric: str | None, env: str | None) -> ImportanceData:
 
 
 def table_of(source: str, metric: str | None) -> tuple[Any, str]:
-    """Return the table of a name or an environment, and the metric: the given one, else the reward, else the first."""
+    """Return the table of a name or an environment, and the metric: the given one, else the reward or the first."""
     from hpo_envs.tables import store
 
     rewarded = None
@@ -180,11 +180,13 @@ def table_of(source: str, metric: str | None) -> tuple[Any, str]:
 
         from hpo_envs.families import registry
 
-        registry.require_spec("source", source)
-        made: Any = gym.make(source, disable_env_checker=True).unwrapped
-        made.reset(seed=0)
-        table, rewarded = made.table, next(iter(getattr(made, "objectives", ())), None)
-    return table, metric or (rewarded if rewarded in table.metric_names else table.metric_names[0])
+        spec = registry.require_spec("source", source)
+        one = len(spec.tables) == 1 and store.exists(spec.tables[0])
+        made: Any = gym.make(source, disable_env_checker=True).unwrapped if one else None
+        if made is None or made.params.live or made.objectives[0] not in made.table.metric_names:
+            raise ValueError(f"source must be a table, or an id whose rewards are in one table, got {source}")
+        table, rewarded = made.table, made.objectives[0]
+    return table, metric or rewarded or table.metric_names[0]
 
 
 def _of_folder(folder: Path, metric: str | None, env: str | None) -> ImportanceData:

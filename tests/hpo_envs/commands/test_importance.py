@@ -73,6 +73,10 @@ def test_sensitivity_is_that_of_the_rows(cli: Any) -> None:
         (["nmthpo/zhen", "--cutoff", "nan"], "--cutoff must be a number or 'median'"),
         (["nmthpo/zhen", "--trees", "0"], "--trees must be"),
         (["nmthpo/zhen", "--seed", "-1"], "--seed must be an int >= 0, got -1"),
+        *(
+            ([f"{name}-v0"], f"an id whose rewards are in one table, got {name}-v0")
+            for name in ("CushLEPOR-ted-ende", "NMTHPO", "FunctionHPO", "CharMiniLive-eng-lstm")
+        ),
         (["NMTHPO-zz-v0"], "did you mean 'NMTHPO-v0'"),
         (["fiesta/ner", "--sensitivity"], "must have a hyperparameter that varies"),
         ([".", "--sensitivity"], "source must be a table, an id or (without --sensitivity) a folder of results, got ."),
