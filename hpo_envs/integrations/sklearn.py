@@ -12,6 +12,8 @@ from sklearn.model_selection import check_cv
 from sklearn.model_selection._search import BaseSearchCV  # its `_run_search` is where custom searches belong
 from sklearn.utils import check_random_state
 
+from hpo_envs.core.params import check_int
+from hpo_envs.tables.checks import scalar
 from hpo_envs.tuning.search import Search
 from hpo_envs.tuning.trial import Trial
 
@@ -50,6 +52,7 @@ class TuneSearchCV(BaseSearchCV):  # type: ignore[misc]
 
     def _run_search(self, evaluate_candidates: Callable[..., dict[str, Any]]) -> None:
         """Evaluate the configurations that the agent suggests; scikit-learn's hook for custom searches."""
+        check_int("n_iter", scalar(self.n_iter))
         self._seed = int(check_random_state(self.random_state).randint(10**9))
         self._splits, self._results, self._error = list[tuple[Any, Any]](), dict[str, Any](), ValueError("score is NaN")
         space = {k: _ranged(v) for k, v in self.space.items()} if isinstance(self.space, Mapping) else self.space

@@ -7,8 +7,8 @@ from hpo_envs.tables.user.frame import Decision, Frame
 from hpo_envs.tables.user.statement import Decisions, statement_of
 
 STEPS = (
-    formats.legible, outcomes.scored, outcomes.without_logs, outcomes.ended, outcomes.paid, roles.assign,
-    definitions.spanned, definitions.measured, repeats.grouped,
+    formats.legible, outcomes.without_parents, outcomes.scored, outcomes.without_logs, outcomes.ended, outcomes.paid,
+    roles.assign, definitions.spanned, definitions.measured, repeats.grouped,
 )  # fmt: skip
 """Steps in order; each extends the decisions of the previous ones."""
 

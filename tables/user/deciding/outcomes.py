@@ -81,6 +81,17 @@ def _guessed(frame: Frame) -> tuple[str, Sequence[str]]:
     return (varied or shown)[0], shown
 
 
+def without_parents(found: Decisions) -> Decisions:
+    """Leave out runs of MLflow that other runs name as their parent: a parent sums up a sweep."""
+    frame, run = found.frame, found.frame.one(found.frame.recipe.run)
+    parent = next((n for n in frame.cells if n.endswith("mlflow.parentRunId")), None)
+    if run is None or parent is None or not is_text(frame[run]):
+        return found
+    above = each(frame[run], {*of_cells.different(frame[parent])}.__contains__, False)
+    said = frame.of("ignored", f"names {count(int(above.sum()), 'parent')} of other runs: left out", parent)
+    return found.add(said, frame=replace(frame, cells=frame.cells[~above].drop(columns=parent)))
+
+
 def without_logs(found: Decisions) -> Decisions:
     """Leave out the lines of a training log without the score, and the columns that only these lines have, if any."""
     frame, stated = found.frame, found.stated

@@ -162,7 +162,7 @@ def _runs_in(
     said: list[Decision] = []
     shared: RunDocument = {}
     settings = place / "params.json"
-    if settings in records and place / "result.json" in paths:
+    if settings in records and (place / "result.json" in paths or (place / "error.txt").is_file()):
         shared = {f"config.{k}": v for k, v in records.pop(settings).items()}  # Ray Tune's, whose results repeat it
     joined = [name for name, found in lists.items() if found.joined]
     if joined:  # of the tables beside one that is complete, none is a run's

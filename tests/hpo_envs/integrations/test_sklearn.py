@@ -18,7 +18,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from hpo_envs import load
 from hpo_envs.integrations.sklearn import HalvingTuneSearchCV, TuneSearchCV
-from tests.helpers import WIDE
+from tests.helpers import WIDE, rejects
 
 X, Y = make_classification(150, 6, random_state=0)
 SPACE: dict[str, Any] = {"C": (1e-3, 1e3, "log"), "kernel": ["rbf", "linear"]}
@@ -88,6 +88,12 @@ def test_halving_fits_few_configurations_on_all_data() -> None:
         assert {*train} <= {*whole}
         assert np.bincount(y[train]).tolist() == [max(2, round(n / 9)) for n in np.bincount(y[whole])]
     assert search.best_score_ == score[fraction == 1.0].max() > 0.9
+
+
+@pytest.mark.parametrize("wrong", [0, 2.5, None])
+def test_number_of_configurations_is_checked(wrong: Any) -> None:
+    search = TuneSearchCV(LogisticRegression(), SPACE, n_iter=wrong)
+    rejects("n_iter must be an int >= 1, got", search.fit, X, Y)
 
 
 def test_scores_that_are_all_nan_do_not_end_halving() -> None:

@@ -248,7 +248,10 @@ def ray_folder(folder: Path, reports: int = 1) -> Path:
              "config": config, "time_since_restore": 0.5, "iterations_since_restore": k + 1}
             for k in range(0 if lr == 0.1 else reports)
         ]  # fmt: skip
-        (trial / "result.json").write_text("".join(json.dumps(line) + "\n" for line in lines))
+        if i < 5:  # a trial that fails early may have no results at all
+            (trial / "result.json").write_text("".join(json.dumps(line) + "\n" for line in lines))
+        else:
+            (trial / "error.txt").write_text("CUDA out of memory")
     return folder / "sweep"
 
 
@@ -273,6 +276,16 @@ def test_metric_that_is_same_in_all_runs_is_not_guessed_to_be_score(tmp_path: Pa
     (tmp_path / "mlflow.csv").write_text("\n".join([f"{head},metrics.f1", *quality]))
     table = user.from_csv(tmp_path / "mlflow.csv")
     assert (table.metric_names, sorted(table.cost[:, 0, 0])) == (("f1",), [55.0, 56.0, 57.0, 58.0, 59.0])
+
+
+def test_parents_of_runs_of_mlflow_are_no_runs(tmp_path: Path) -> None:
+    head = "run_id,status,start_time,end_time,tags.mlflow.parentRunId,metrics.acc,params.lr,params.layers"
+    rows = [f"b{i},FINISHED,2026-01-01 10:00:0{i},2026-01-01 10:01:00,sweep,0.{i},0.{i},{i % 3}" for i in range(1, 7)]
+    rows.insert(2, "sweep,FINISHED,2026-01-01 10:00:00,2026-01-01 12:01:00,None,0.6,None,None")
+    (tmp_path / "mlflow.csv").write_text("\n".join([head, *rows]))
+    table = user.from_csv(tmp_path / "mlflow.csv")
+    assert ([h.name for h in table.space], len(table), table.space[0].kind) == (["lr", "layers"], 6, "float")
+    assert any("parentRunId: names 1 parent of other runs: left out" in note for note in table.provenance.notes)
 
 
 @pytest.mark.parametrize("seed", [{}, {"seed": 0}])
