@@ -18,6 +18,9 @@ EXACT = 5e-3
 GRID = 12
 """Largest number of different values that count as a grid; fewest lines of an incomplete grid."""
 
+PAIRS, MOST = 30, 150
+"""Largest number of columns of which pairs are examined, and of columns that are examined at all."""
+
 LINES = 2_000
 """Largest number of lines examined."""
 
@@ -145,10 +148,11 @@ def _determined(codes: dict[str, Index], name: str, free: Sequence[str]) -> tupl
     target, order = codes[name], [*codes]
     count = len(np.unique(target))
     all_orders = _orders(target)
-    for some in (*itertools.combinations(free, 1), *itertools.combinations(free, 2)):
+    pairs = itertools.combinations(free, 2) if len(order) <= PAIRS else ()
+    for some in (*itertools.combinations(free, 1), *pairs):
         sizes = [int(codes[n].max()) + 1 for n in some]
         later = len(some) == 1 and order.index(some[0]) > order.index(name)
-        if math.prod(sizes) < count + later:
+        if math.prod(sizes) < count + later or max(sizes) * (4 if len(some) == 1 else 2) > len(target):
             continue
         key = np.ravel_multi_index([codes[n] for n in some], sizes)
         _, first, group, size = np.unique(key, return_index=True, return_inverse=True, return_counts=True)
@@ -173,11 +177,11 @@ def _formula(others: pd.DataFrame, y: Floats) -> str:
     if many < 3 or not np.isfinite(y).all():
         return ""
     near = EXACT * abs(y) + (1.0 if (y % 1 == 0).all() and y.max() > 100 else 0.0)
-    columns = {n: x.to_numpy() for n, x in others.items() if x.nunique() > 1}
+    columns = {n: x.to_numpy() for n, x in others.items()}
     with np.errstate(all="ignore"):
         factors = {text: form for n, x in columns.items() for text, form in ((n, x), (f"1 / {n}", 1 / x))}
         sums: dict[str, Floats] = {}
-        for (n, a), (m, b) in itertools.combinations(columns.items() if many > 5 else (), 2):
+        for (n, a), (m, b) in itertools.combinations(columns.items() if many > 5 and len(columns) < PAIRS else (), 2):
             factors |= {f"{n} x {m}": a * b, f"{n} / {m}": a / b, f"{m} / {n}": b / a}
             sums |= {f"{n} + {m}": a + b, f"{n} - {m}": a - b, f"{m} - {n}": b - a}
     for text, x in factors.items():

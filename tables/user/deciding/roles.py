@@ -53,7 +53,11 @@ def assign(found: Decisions) -> Decisions:
         why |= _changing(frame, level, runs, chosen())
         if not frame.settings:
             repeat = repeat or next((c for c in chosen() if re.fullmatch(names.REPEATS, c.lower())), None)
-        doubts = _doubts(found, chosen(), runs[0] if level and runs else None)
+        if len(chosen()) <= relations.MOST:
+            doubts = _doubts(found, chosen(), runs[0] if level and runs else None)
+        else:
+            text = f"more than {relations.MOST} columns: functions of others are not looked for"
+            found = found.add(frame.of("file", text, option=TAKE))
         why |= {c: doubt for c, doubt in doubts.items() if doubt and doubt.role == "ignored"}
         doubts = {c: doubt for c, doubt in doubts.items() if c in chosen()}
     why |= dict.fromkeys(s.drop, Decision("ignored", (), "left out, as asked"))

@@ -22,7 +22,7 @@ def recognised(frame: Frame) -> Frame:
     Raises:
         ValueError: The export has no hyperparameters, or `config`, `summary` or `params` mixes mappings with others.
     """
-    if any({f"{name}__MIN", f"{name}__MAX"} <= {*frame.cells} for name in frame.cells):
+    if any(f"{name}__MIN" in frame.cells and f"{name}__MAX" in frame.cells for name in frame.cells):
         raise ValueError(
             f"{frame.source}: must have hyperparameters, got the export of a Weights & Biases chart; export the table "
             "of runs instead"

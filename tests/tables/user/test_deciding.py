@@ -192,6 +192,16 @@ def test_functions_of_other_columns_are_named_and_left_out_on_request() -> None:
     assert not any("function of" in note for note in free)
 
 
+def test_pairs_of_many_columns_are_not_examined() -> None:
+    wide = pd.DataFrame(np.random.default_rng(0).uniform(0, 1, (60, 500))).add_prefix("c")
+    few = wide.iloc[:, :100].assign(acc=wide.c0, double=wide.c1 * 2, product=wide.c1 * wide.c2)
+    found = str(user.decide(user.read(few)))
+    assert "double: proportional to c1: left out" in found
+    assert "c1 x c2" not in found
+    found = user.decide(user.read(wide.assign(acc=wide.c0, double=wide.c1 * 2)))
+    assert found.uncertain[0].text == "more than 150 columns: functions of others are not looked for"
+
+
 def test_ask_stops_and_decisions_are_returned(tmp_path: Any, cli: Any) -> None:
     found = user.decide(user.read(grid()), score="acc")
     assert ([d.columns for d in found.uncertain], str(found).count("\n") + 1) == ([("d_head",)], len(found.said))
