@@ -15,7 +15,7 @@ import numpy.typing as npt
 from hpo_envs.agents.base import Agent, Incumbent
 from hpo_envs.agents.models import Floats, Indices
 from hpo_envs.agents.models.gp import kernels
-from hpo_envs.agents.problem import Problem, affordable
+from hpo_envs.agents.problem import Problem, affordable, resources_of
 
 
 class Candidates(Incumbent):
@@ -47,7 +47,7 @@ class Candidates(Incumbent):
         self._grid = isinstance(space, gym.spaces.MultiDiscrete) and problem.levels is None
         self.pairs = isinstance(space, gym.spaces.MultiDiscrete) and problem.levels is not None
         self.count = math.prod(self._shape) if self._grid else self._shape[0]
-        self.levels = np.asarray(problem.levels if self.pairs else [1.0], dtype=np.float64)
+        self.levels = resources_of(np.asarray(problem.levels if self.pairs else [1.0], dtype=np.float64))
         self.top = len(self.levels) - 1
         self.times = np.zeros(self.count, np.int64)
         self.pending: list[int] = []

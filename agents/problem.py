@@ -228,8 +228,14 @@ def private(problem: Problem, seed: int, rows: npt.NDArray[Any] | None = None) -
     return own
 
 
+def resources_of(levels: Floats) -> Floats:
+    """Return checkpoints as positive resources: those counted from 0 are a step more."""
+    return levels if levels[0] > 0 else levels - levels[0] + (levels[1] - levels[0] if len(levels) > 1 else 1.0)
+
+
 def affordable(levels: Floats, resource: float) -> int:
     """Return the index of the last of `levels` within a resource (in units of the first level); at least 0."""
+    levels = resources_of(levels)
     return max(int(np.searchsorted(levels, resource * levels[0] * (1 + 1e-9), side="right")) - 1, 0)
 
 

@@ -91,7 +91,7 @@ def csv_of(records: Sequence[Mapping[str, Any]], columns: Sequence[str] | None =
 FORMULAS = "=+-@\t\n＝＋－＠"
 """First characters of cells that some spreadsheets treat as formulas."""
 
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(inf|nan)")
+_NUMBER = re.compile(r"[+-]?(\d++\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(inf|nan)")
 
 
 def _harmless(value: Any) -> Any:

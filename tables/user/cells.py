@@ -229,17 +229,24 @@ def within(cells: Cells, h: Hyperparameter) -> tuple[Column, Mask, str]:
     old = as_text(cells)
     rule = f"one of {', '.join(map(str, h.values))}"
     if h.kind == "categorical":
-        exact = {str(v): float(i) for i, v in enumerate(h.values)}
+        exact = {str(v).strip(): float(i) for i, v in enumerate(h.values)}
+        if len(exact) < len(h.values):
+            raise ValueError(f"choices of {h.name} must differ as texts without outer spaces, got {h.values!r}")
         index: dict[Any, float] = {v.lower(): i for v, i in exact.items()}
         index |= {float(v): float(i) for i, v in enumerate(h.values) if isinstance(v, (int, float))}
         index |= {word: index[str(truth).lower()] for word, truth in _TRUTH.items() if str(truth).lower() in index}
         none = index.get("none", np.nan)
 
         def at(t: str) -> float:
-            return none if missing(t) else exact.get(t, index.get(t.lower(), index.get(number(t), np.nan)))
+            return (
+                none
+                if missing(t) and t not in exact
+                else exact.get(t, index.get(t.lower(), index.get(number(t), np.nan)))
+            )
 
         values = each(old, at, none)
         return Column(values, h.values), np.isnan(values) & ~absent(old), rule
+    check_whole(h.name, old)
     values = numbers(old)
     good = np.isin(values, h.values)
     if not h.values:

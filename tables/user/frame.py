@@ -27,6 +27,9 @@ SPREAD = 50
 MOST_COLUMNS = 10_000
 """Largest number of columns; examining each takes milliseconds."""
 
+SPARSE = 10_000_000
+"""Largest number of cells of mappings of which less than a tenth have a value."""
+
 SHOWN = 5
 """Number of lines named in an error; further ones are counted."""
 
@@ -182,6 +185,16 @@ def check_columns(source: str, number: int) -> None:
     """Raise a ValueError if a number of columns exceeds `MOST_COLUMNS`."""
     if number > MOST_COLUMNS:
         raise ValueError(f"{source} must have at most {MOST_COLUMNS} columns, got {number}")
+
+
+def of_lines(source: str, lines: Sequence[Mapping[str, Any]], index: Any = None) -> pd.DataFrame:
+    """Return a DataFrame of flat mappings; ValueError if they have too many keys, or nearly none in common."""
+    names = dict.fromkeys(name for line in lines for name in line)
+    check_columns(source, len(names))
+    full = sum(map(len, lines))
+    if len(lines) * len(names) > max(10 * full, SPARSE):
+        raise ValueError(f"{source} must have keys in common, got {len(names)} in {len(lines)} runs with {full} values")
+    return pd.DataFrame(lines, index, dtype=object)
 
 
 def of_frame(frame: Any, source: str, digest: str = "", lines: Sequence[Any] | None = None, **more: Any) -> Frame:

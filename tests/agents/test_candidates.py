@@ -10,7 +10,7 @@ import pytest
 from hpo_envs import agents
 from hpo_envs.agents.base import Incumbent
 from hpo_envs.agents.candidates import Candidates
-from hpo_envs.agents.problem import Problem
+from hpo_envs.agents.problem import Problem, affordable, resources_of
 from tests.agents.multifidelity.helpers import make, play
 from tests.contracts.test_agents import missing_extra
 from tests.helpers import raises
@@ -48,6 +48,12 @@ def test_resources_are_in_units_of_first_level() -> None:
         PAIRS.with_resource(0)
     with raises("action_space must be Discrete rows, a grid or (row, level) pairs, got Box(0.0, 1.0, (2,), float32)"):
         Candidates(Problem(gym.spaces.Box(0.0, 1.0, (2,))))
+
+
+def test_levels_from_0_are_a_step_more() -> None:
+    assert resources_of(np.array([0.0, 100.0, 300.0])).tolist() == [100, 200, 400]
+    assert (resources_of(np.array([0.0])).tolist(), resources_of(np.array([2.0, 3.0])).tolist()) == ([1], [2, 3])
+    assert [affordable(np.array([0.0, 1.0, 2.0, 3.0]), r) for r in (0.5, 1, 2.5, 9)] == [0, 0, 1, 3]
 
 
 def test_failed_run_is_best_only_until_one_succeeds() -> None:

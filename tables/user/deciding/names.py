@@ -19,6 +19,9 @@ TURNED, GAINED = {"neg", "negative", "reduction", "decrease", "drop"}, {"improve
 UNCLEAR = {"inverse", "inverted", "inv", "minus", "rank", "gap", "diff", "difference", "delta"}
 """Words that leave the goal of a score open, as `1 -` before it does."""
 
+SIGNED = {"likelihood", "log", "reward", "score", "r2", "mcc"}
+"""Words in names of scores that may be negative."""
+
 SPREADS = {"std", "sd", "stderr", "sem", "variance", "var"}
 MEASURED = LOWER | HIGHER | SPREADS | {"best", "final", "avg", "bias"}
 """Words in names of measured columns."""
@@ -36,10 +39,11 @@ IN_SCORES = MEASURED | CHECKED | TURNED | set("train mean max min macro micro ba
                                               "root cross entropy byte char word token".split())  # fmt: skip
 """Words in names of scores."""
 
-IDENTIFIERS = r"(run|trial|exp|experiment|job)?[_ ]?(id|name|number|key|index|idx)|run|trial|exp|experiment|job|uuid"
+IDENTIFIERS = r"(run|trial|exp|experiment|(slurm[_ ]?)?(array[_ ]?)?(job|task))?[_ ]?(id|name|number|key|index|idx)|" \
+              r"run|trial|exp|experiment|(slurm[_ ]?)?job|uuid|pid|port"  # fmt: skip
 """Pattern of the names of columns that identify runs if their values rarely repeat."""
 
-STAMPS = r"(.*[ _.])?(date|time|timestamp|datetime|created|started|finished|updated|completed|" \
+STAMPS = r"(.*[ _.])?(date|time|ts|timestamp|datetime|created|started|finished|updated|completed|" \
          r"(start|end)[ _]?(time|date))(_(start|complete|at|utc))?"  # fmt: skip
 """Pattern of the names of columns with dates or times."""
 
@@ -54,6 +58,9 @@ REPEATS = r"(.*[._/ ])?(random_?)?seed|random_state|repeats?|rep|replicates?|rep
 LEVELS = r"_?(epochs?|steps?|iterations?|iter|global_step|updates?|training_iteration|checkpoint|rungs?|resource|" \
          r"n_resources|budget)"  # fmt: skip
 """Pattern of the names of columns that may be the checkpoint of runs with several lines."""
+
+CHECKPOINTS = r"_?(epoch|step|iteration|iter|global_step|training_iteration|checkpoint)"
+"""Pattern of the names of columns that are hardly hyperparameters, unlike a number of epochs."""
 
 STATES = ("state", "status", "trial_state", "run_state", "trial_status", "run_status")
 """Names of columns that may be the outcome of runs."""
@@ -83,6 +90,11 @@ def is_score(name: str) -> bool:
     """Return whether a name is that of a score, and not of a hyperparameter with the word, such as `loss_weight`."""
     plain = all(word.isdigit() or among(word, IN_SCORES) for word in words_of(name))
     return plain and (not among(name, AMBIGUOUS) or among(name, CHECKED))
+
+
+def is_positive(name: str) -> bool:
+    """Return whether a name is that of a score that is not negative."""
+    return among(name, LOWER | HIGHER) and not among(name, TURNED | GAINED | SIGNED)
 
 
 def goal_of(name: str) -> Literal["max", "min"] | None:

@@ -48,11 +48,13 @@ def scored(found: Decisions) -> Decisions:
     if len(goal) != len(score):
         raise ValueError(f"goal must have one entry per score ({len(score)}), got {len(goal)}")
     for column, g in zip(score, goal, strict=True):
-        got = repr(g) if g else "none: its name does not say which (--goal)"
+        why = "its values are all negative" if g else "its name does not say which"
+        got = repr(g) if stated.goal else f"none: {why} (--goal)"
         text = f"goal of {column} must be max or min, got {got}"
         if g and g not in ("max", "min"):
             raise ValueError(text)
-        if not g and not said:
+        turned = not stated.goal and not frame.recipe.goal and names.is_positive(column)
+        if not said and (not g or (turned and np.nanmax(numbers(frame[column]), initial=-np.inf) < 0)):
             said.append(Decision("question", (), text))
     return found.add(*said, stated={"score": score, "goal": tuple(g or "max" for g in goal)})
 

@@ -18,7 +18,8 @@ def grouped(found: Decisions) -> Decisions:
     frame, stated, lines = found.frame, found.stated, found.lines
     at = lines.index
     lost: Mask = np.asarray(np.isnan(found.scores).all(axis=1))
-    lines = lines.assign(level=_levels(frame, stated.level, lost)[at] if stated.level else 1.0)
+    levels, counted = _levels(frame, stated.level, lost) if stated.level else (np.ones(len(frame)), [])
+    lines = lines.assign(level=levels[at])
     lines = lines if "cost" in lines else lines.assign(cost=lines["level"])
     label = found.given.repeat or (next(iter(found.names), stated.repeat) if stated.level else None)
     if label:  # each line without a label is a run of its own
@@ -34,7 +35,7 @@ def grouped(found: Decisions) -> Decisions:
     repeats, more = _repeats(frame, lines)
     more += _summed(found, lines.assign(repeat=repeats)) if stated.level and found.cost_unit else []
     unit = found.cost_unit or stated.level or NO_COST
-    return found.add(*said, *more, lines=lines.assign(repeat=repeats), cost_unit=unit)
+    return found.add(*counted, *said, *more, lines=lines.assign(repeat=repeats), cost_unit=unit)
 
 
 def _summed(found: Decisions, lines: pd.DataFrame) -> list[Decision]:
@@ -53,14 +54,23 @@ def _summed(found: Decisions, lines: pd.DataFrame) -> list[Decision]:
     return [found.frame.of("cost", text, column, option=option)]
 
 
-def _levels(frame: Frame, column: str, lost: Mask) -> Floats:
-    """(lines,) checkpoints in a column; the smallest where a run without a score has none."""
+def _levels(frame: Frame, column: str, lost: Mask) -> tuple[Floats, list[Decision]]:
+    """(lines,) checkpoints in a column, and a decision if they are counted from 0 and thus one step more.
+
+    It is the smallest where a run without a score has none.
+    """
     of_cells.check_whole(column, frame[column])
     values = numbers(frame[column])
     frame.require(~np.isnan(values) | lost, column, "a number")
     if np.isnan(values).all():
         raise ValueError(f"column {column}: must have at least one number, got none")
-    return np.where(np.isnan(values), np.nanmin(values), values)  # a run without one failed before the first
+    values = np.where(np.isnan(values), np.nanmin(values), values)  # a run without one failed before the first
+    first, *rest = np.unique(values).tolist()
+    if first > 0:
+        return values, []
+    more = (rest[0] - first if rest else 1.0) - first
+    text = f"counted from {first:g}: each is taken as {more:g} more, as training up to the first has a cost"
+    return values + more, [frame.of("level", text, column)]
 
 
 def _alone(found: Decisions, lines: pd.DataFrame) -> tuple[pd.DataFrame, list[Decision]]:

@@ -59,7 +59,7 @@ def assign(found: Decisions) -> Decisions:
             text = f"more than {relations.MOST} columns: functions of others are not looked for"
             found = found.add(frame.of("file", text, option=TAKE))
         why |= {c: doubt for c, doubt in doubts.items() if doubt and doubt.role == "ignored"}
-        doubts = {c: doubt for c, doubt in doubts.items() if c in chosen()}
+        doubts = {c: doubt for c, doubt in doubts.items() if c in chosen()} | _named(frame, chosen())
     why |= dict.fromkeys(s.drop, Decision("ignored", (), "left out, as asked"))
     said = _grouped(frame, doubts) + _grouped(frame, {c: d for c, d in why.items() if c not in (level, repeat)})
     if repeat is not None:
@@ -107,7 +107,7 @@ def _names_runs(frame: Frame, column: str) -> bool:
         return False
     cells = frame.cells
     steps = (n for n, c in cells.items() if re.fullmatch(names.LEVELS, n.lower()) and numeric(c))
-    return cells[column].nunique() * 2 > len(cells) or any(not cells.duplicated([column, n]).any() for n in steps)
+    return cells[column].nunique() * 2 > len(cells) or any(cells.duplicated([column, n]).mean() <= 0.3 for n in steps)
 
 
 def _reason(found: Decisions, column: str) -> Decision | None:
@@ -194,6 +194,17 @@ def _doubts(found: Decisions, columns: Sequence[str], run: str | None) -> Why:
         then = ", so it seems to be measured, not set: left out" if c in out else ": taken nevertheless"
         why[c] = Decision("ignored" if c in out else "hyperparameter", (), text + then, f"--drop {quote(c)} or {TAKE}")
     return why
+
+
+def _named(frame: Frame, columns: Sequence[str]) -> Why:
+    """The doubts about hyperparameters that are named like a checkpoint or the outcome of a run."""
+    doubts: Why = {}
+    states = "|".join(names.STATES) + "|success|succeeded"
+    for option, role, pattern in (("level", "checkpoint", names.CHECKPOINTS), ("status", "outcome", states)):
+        for c in (c for c in columns if re.fullmatch(pattern, c.lower()) and c not in frame.settings):
+            either = f"--{option} {quote(c)}, --drop {quote(c)} or {TAKE}"
+            doubts[c] = Decision("hyperparameter", (), f"named like the {role} of a run: taken nevertheless", either)
+    return doubts
 
 
 def _level(frame: Frame, runs: Sequence[str], chosen: Sequence[str], free: Sequence[str]) -> tuple[str, bool] | None:

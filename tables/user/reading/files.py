@@ -22,7 +22,7 @@ from hpo_envs.tables.checks import utf8
 from hpo_envs.tables.files import unpacked
 from hpo_envs.tables.user.cells import CHOICES, UNNAMED
 from hpo_envs.tables.user.cells import number as number_of
-from hpo_envs.tables.user.frame import Decision, Frame, check_columns, of_frame
+from hpo_envs.tables.user.frame import Decision, Frame, check_columns, of_frame, of_lines
 from hpo_envs.tables.user.reading import documents, folders, studies
 
 EXACT: dict[str, Any] = {"float_precision": "round_trip"} if [*map(int, pd.__version__.split(".")[:2])] < [3, 1] else {}
@@ -61,7 +61,7 @@ def of_path(path: Path, most: int | None = None) -> Frame:
         return studies.of_storage(path, content)
     if kind in (".json", ".jsonl", ".ndjson"):
         document = documents.of_json(str(path), content)
-        frame = pd.DataFrame(document.lines, dtype=object)
+        frame = of_lines(str(path), document.lines)
         places = range(1, len(frame) + 1)
         return of_frame(frame, str(path), digest, places, unit="run", decisions=document.decisions)
     if kind in (".parquet", ".pq", ".arrow", ".feather", ".ipc"):

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from hpo_envs.tables.table import is_number
-from hpo_envs.tables.user.frame import Decision, Frame, of_frame
+from hpo_envs.tables.user.frame import Decision, Frame, of_frame, of_lines
 from hpo_envs.tables.user.reading.documents import Document, RunDocument, of_json
 
 BOOKKEEPING = re.compile(
@@ -86,7 +86,7 @@ def of_folder(folder: Path, read: Read, csv: Csv) -> Frame:
     if not rows:
         raise ValueError(f"{folder} must have JSON files, got none")
     rows, ignored = _experiment(rows)
-    frame = pd.DataFrame([run.values for run in rows], dtype=object)
+    frame = of_lines(str(folder), [run.values for run in rows])
     names = [run.name for run in rows]
     return of_frame(frame, str(folder), digest.hexdigest(), names, unit="run", decisions=(*said, *ignored))
 

@@ -36,6 +36,9 @@ def of_study(study: Any, bounds: Mapping[str, tuple[float, float]] | None = None
     space: dict[str, Any] = {}
     rows: list[dict[str, Any]] = []
     for t in trials:
+        for n, d in t.distributions.items():
+            if hasattr(d, "choices") != hasattr(space.get(n, d), "choices"):
+                raise ValueError(f"parameter {n} must be choices or numbers in all trials, got {d} in trial {t.number}")
         space |= t.distributions
         values = t.values or [None] * len(goals)  # those of a pruned one are its last report
         seconds = t.duration.total_seconds() if t.duration is not None else 0.0

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from hpo_envs.tables.user.cells import as_text, different, each, is_text, numbers, of_series, text
-from hpo_envs.tables.user.frame import Frame, Recipe
+from hpo_envs.tables.user.frame import Frame, Recipe, of_lines
 from hpo_envs.tables.user.reading.documents import flat
 
 
@@ -61,7 +61,7 @@ def _expanded(frame: Frame) -> Frame:
             columns[str(name)] = cells
             continue
         plain = {t: flat(run, str(name)) for t, run in made.items()}
-        made_of = pd.DataFrame([plain.get(t, {}) for t in cells.tolist()], frame.cells.index, dtype=object)
+        made_of = of_lines(frame.source, [plain.get(t, {}) for t in cells.tolist()], frame.cells.index)
         columns |= {key: of_series(column) for key, column in made_of.items() if key != name}
     return replace(frame, cells=pd.DataFrame(columns, frame.cells.index, copy=False))
 

@@ -65,6 +65,7 @@ def test_none_among_numbers_is_remembered_and_can_be_choice() -> None:
         (Hyperparameter("a", "float", 0, 1, values=(0.1, 0.5)), ("0.10", "0.2"), [0.1, np.nan], [1]),
         (Hyperparameter("a", "categorical", 0, 1, values=("x", "none")), ("X", "", "y"), [0, 1, 1], [2]),
         (Hyperparameter("a", "categorical", 0, 1, values=("a", "A")), ("A", "a"), [1, 0], []),
+        (Hyperparameter("a", "categorical", 0, 1, values=("null", "x ")), ("null", "x", ""), [0, 1, np.nan], []),
         (Hyperparameter("a", "categorical", 0, 1, values=(False, True)), ("yes", "false"), [1, 0], []),
         (Hyperparameter("a", "categorical", 0, 1, values=(3, "none")), ("3.0", "None"), [0, 1], []),
     ],
@@ -76,6 +77,14 @@ def test_what_definition_does_not_allow_is_found(
     assert np.flatnonzero(bad).tolist() == wrong
     right = [i for i in range(len(given)) if i not in wrong]
     assert np.array_equal(made.values[right], np.array(values)[right], equal_nan=True)
+
+
+def test_choices_that_are_one_text_are_rejected() -> None:
+    for values in (("a", " a"), (True, "True")):
+        with pytest.raises(ValueError, match="choices of a must differ as texts without outer spaces"):
+            cells.within(of("a"), Hyperparameter("a", "categorical", 0, 1, values=values))
+    with pytest.raises(ValueError, match=r"whole numbers must be at most 2\*\*53"):
+        cells.within(of(str(2**60), "1"), Hyperparameter("a", "float", 0, 2.0**61))
 
 
 def test_durations_are_seconds() -> None:

@@ -384,6 +384,51 @@ def test_fidelity_of_configurations_without_names_is_asked() -> None:
     assert asked(frame, level="epochs") == asked(frame, hyperparameters=["lr", "epochs"]) == {}
 
 
+RUNS = {"gap": [(1, 2, 3), (1, 3), (2, 3)], "twice": [(1, 2, 2, 3), (1, 2, 3), (1, 2, 3)], "no id": [(1, 2, 3)] * 6}
+
+
+@pytest.mark.parametrize("case", RUNS)
+def test_checkpoint_that_is_taken_as_hyperparameter_is_asked(case: str) -> None:
+    lines = [(i, 10.0 ** -(i % 3), e, (7 * i + 3 * e) % 11 / 11) for i, run in enumerate(RUNS[case]) for e in run]
+    frame = pd.DataFrame(lines, columns=["id", "lr", "epoch", "acc"]).drop(columns=["id"] if case == "no id" else [])
+    frame["acc"] += np.arange(len(frame)) / 1000
+    assert asked(frame)["epoch"] == "--level epoch, --drop epoch or --hyperparameters"
+    assert [h.name for h in user.from_frame(frame).space] == ["lr", "epoch"]
+    assert "epochs" not in asked(frame.rename(columns={"epoch": "epochs"}))
+
+
+def test_checkpoints_from_0_have_cost() -> None:
+    runs = [(lr, 100 * k, lr + k / 10) for lr in (0.1, 0.2, 0.3, 0.4) for k in range(4)]
+    table = user.from_frame(pd.DataFrame(runs, columns=["lr", "step", "acc"]), "acc", level="step")
+    assert table.levels.tolist() == table.cost[0, 0].tolist() == [100, 200, 300, 400]
+    assert decided(table, "step").endswith(
+        "step: counted from 0: each is taken as 100 more, as training up to the first has a cost"
+    )
+    for agent in ("asha", "hyperband", "freeze-thaw"):
+        (run,) = benchmarks.run(agent, "TableLC-v0", [0], env_kwargs={"table": table})
+        assert run.costs.sum() > 0
+
+
+def test_outcome_that_is_taken_as_hyperparameter_is_asked() -> None:
+    frame = pd.DataFrame({"lr": np.arange(1, 9) ** 2, "state": np.arange(8) % 3, "acc": np.arange(8) * 3 % 8})
+    for column, values in {"state": frame.state, "success": frame.state > 0}.items():
+        told = asked(frame.drop(columns="state").assign(**{column: values}))
+        assert told[column] == f"--status {column}, --drop {column} or --hyperparameters"
+
+
+def test_numbers_that_name_jobs_and_moments_are_no_hyperparameters() -> None:
+    k = np.arange(1, 9)
+    frame = pd.DataFrame({"lr": k * 37 % 10, "ts": 1700000000 + 137 * k, "slurm_job": 884400 + 3 * k, "port": 8000 + k})
+    assert [h.name for h in user.from_frame(frame.assign(acc=k * 3 % 8)).space] == ["lr"]
+
+
+def test_goal_of_negative_scores_is_asked() -> None:
+    frame = pd.DataFrame({"lr": [1, 2, 4], "accuracy": [-0.5, -0.75, -0.6]})
+    rejects("goal of accuracy must be max or min, got none: its values are all negative", user.from_frame, frame)
+    assert user.from_frame(frame, goal="min").metrics[0].goal == "min"
+    assert user.from_frame(frame.rename(columns={"accuracy": "neg_loss"})).metrics[0].goal == "max"
+
+
 def test_curves_in_cells_are_checkpoints() -> None:
     runs = [{"lr": lr, "loss": [1 / (k + 1) + lr for k in range(60)]} for lr in (0.1, 0.2, 0.3)]
     table = user.from_frame(pd.DataFrame(runs), "loss")

@@ -2,6 +2,7 @@
 
 import contextlib
 import gzip
+import json
 import os
 import sqlite3
 import sys
@@ -138,6 +139,17 @@ def test_texts_of_choices_are_kept_and_those_that_are_one_number_are_asked(texts
         )
     table = from_text(text, log={"py": False}, ask=True)
     assert (len(table.space[0].values), len(table)) == (different, 5 * different)
+
+
+@pytest.mark.hostile
+def test_runs_without_common_keys_are_rejected(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text(json.dumps([{f"a{i}": 1} for i in range(9_000)]))
+    rejects(
+        "a.json must have keys in common, got 9000 in 9000 runs with 9000 values", user.from_csv, tmp_path / "a.json"
+    )
+    cells = ",".join(f'""a{i}"": 1' for i in range(9_000))
+    lines = [f'"{{{cells}}}",.5\n', *[f'"{{""b"": {i}}}",.{i}\n' for i in range(2_000)]]
+    rejects("must have keys in common, got 9001 in 2001 runs", from_text, "".join(["params,acc\n", *lines]).encode())
 
 
 @pytest.mark.parametrize("kind", [".parquet", ".feather", ".csv"])

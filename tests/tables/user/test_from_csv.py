@@ -217,6 +217,11 @@ def test_optuna_study_is_table(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert "optimiser: as defined, choice of 3: adam, sgd, None" in capsys.readouterr().out
     assert store.load("user/my-study").provenance.sha256 == t.provenance.sha256
     assert "study must be one of my study in" in cli(["table", "from-optuna", "another", "--storage", storage], 2)
+    kinds = optuna.distributions.CategoricalDistribution(["a", "b"]), optuna.distributions.FloatDistribution(0, 1)
+    mixed = optuna.create_study()
+    for kind, value in zip(kinds, ("a", 0.5), strict=True):
+        mixed.add_trial(optuna.create_trial(params={"c": value}, distributions={"c": kind}, value=1.0))
+    rejects("parameter c must be choices or numbers in all trials, got Float.* in trial 1", user.from_study, mixed)
     two = optuna.create_study(directions=["maximize", "minimize"], study_name="two")
     two.optimize(lambda trial: (trial.suggest_float("x", 0, 1), trial.params["x"] ** 2), 5)
     t = user.from_study(two)
