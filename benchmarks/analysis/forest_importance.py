@@ -28,13 +28,16 @@ class Dimension:
     log: bool = False  # whether the numbers are logarithms
     labels: tuple[str, ...] = ()  # of `values`; empty: the values themselves
 
-    def cells(self, thresholds: Floats) -> tuple[Floats, Floats]:
-        """Return (cells,) points and weights that sum to 1: the values, or midpoints of a range between thresholds."""
+    def cells(self, thresholds: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return (cells,) points, weights that sum to 1, and upper ends.
+
+        The points are the values, which are also the ends, or the midpoints of a range between thresholds.
+        """
         if self.values:
-            return np.array(self.values), np.full(len(self.values), 1.0 / len(self.values))
+            return (x := np.array(self.values)), np.full(len(x), 1.0 / len(x)), x
         inside = thresholds[(thresholds > self.low) & (thresholds < self.high)]
         edges = np.concatenate([[self.low], np.unique(inside), [self.high]])
-        return (edges[1:] + edges[:-1]) / 2.0, np.diff(edges) / (self.high - self.low)
+        return (edges[1:] + edges[:-1]) / 2.0, np.diff(edges) / (self.high - self.low), edges[1:]
 
 
 @dataclass(frozen=True)
@@ -87,10 +90,10 @@ def decompose(
     """Decompose the variance of one tree over the space, exactly, from its leaves as `boxes` returns them.
 
     Returns the (d,) variances of the main effects, the (d, d) variances of the pairwise interactions, the total
-    variance, and for each axis its points and, at each point, the mean over all other axes.
+    variance, and for each axis the upper ends of its cells and, in each cell, the mean over all other axes.
     """
     d = len(axes)
-    points, weights = zip(*(axis.cells(high[:, i]) for i, axis in enumerate(axes)), strict=True)
+    points, weights, ends = zip(*(axis.cells(high[:, i]) for i, axis in enumerate(axes)), strict=True)
     # covers[i][l, c]: whether leaf l has cell c of axis i.
     covers = [((x > low[:, [i]]) & (x <= high[:, [i]])).astype(np.float64) for i, x in enumerate(points)]
     share = np.column_stack([cover @ w for cover, w in zip(covers, weights, strict=True)])
@@ -109,7 +112,7 @@ def decompose(
         joint = (others(i, j)[:, None] * covers[i]).T @ covers[j]
         interaction = joint - effects[i][:, None] - effects[j][None, :]
         pairs[i, j] = pairs[j, i] = weights[i] @ np.square(interaction) @ weights[j]
-    return main, pairs, total, [(x, mean + e) for x, e in zip(points, effects, strict=True)]
+    return main, pairs, total, [(x, mean + e) for x, e in zip(ends, effects, strict=True)]
 
 
 def importance(
@@ -243,5 +246,5 @@ def numbers(h: Hyperparameter, raw: Floats) -> Floats:
 def _over_trees(axis: Dimension, found: Sequence[tuple[Floats, Floats]]) -> tuple[Floats, Floats, Floats]:
     """Points, mean and standard deviation over trees of a marginal; ranges are evaluated at 51 points."""
     points = np.array(axis.values) if axis.values else np.linspace(axis.low, axis.high, 51)
-    rows = [means[np.abs(at[None, :] - points[:, None]).argmin(axis=1)] for at, means in found]
+    rows = [means if axis.values else means[ends.searchsorted(points)] for ends, means in found]
     return points, np.mean(rows, axis=0), np.std(rows, axis=0)

@@ -17,7 +17,7 @@ from hpo_envs.agents.models.candidate_set import CandidateArrays
 from hpo_envs.agents.models.gp.stacked import LENGTHS, Tables, length_scales, scaled
 from hpo_envs.benchmarks.tasks import priors
 from hpo_envs.benchmarks.tasks.pools import FEW, TaskPool
-from hpo_envs.core.params import check_int, check_ints
+from hpo_envs.core.params import check_int, check_ints, check_options
 from hpo_envs.tables import Floats, Indices, draws
 
 SPACES, DRAWS = 256, 4
@@ -237,7 +237,12 @@ class SampledTasks(VectorEnv[Any, Any, Any]):
         """Draw the tasks: episode i has the stream of seed + i // copies; without a seed, the streams continue.
 
         The first reset without a seed draws one.
+
+        Raises:
+            ValueError: There are options, or the seed is not an int from 0 to 2**62.
         """
+        check_options(options, ())
+        seed = None if seed is None else check_int("seed", seed, 0, 2**62)
         super().reset(seed=seed)
         if seed is not None or not self._episode:
             first = int(self.np_random.integers(2**40)) if seed is None else seed

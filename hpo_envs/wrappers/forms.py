@@ -137,10 +137,11 @@ class ScalarForm(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         if isinstance(self.rule, RewardRule):
             evaluated = np.array([info.get("finished", True)])
             reward = self.rule.changed(np.array([reward], np.float64), np.array([info["cost"]]), evaluated).item()
+        shown = self._observed(observation, False)  # before the masks, which may depend on it
         info = self._masked(info)
         if noted:
             info |= entry(noted)
-        return self._observed(observation, False), reward, terminated, truncated, info
+        return shown, reward, terminated, truncated, info
 
     def get_wrapper_attr(self, name: str) -> Any:
         """Return an attribute of any layer, but `action_masks` of this one only: inner layers have other actions."""

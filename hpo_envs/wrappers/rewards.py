@@ -15,6 +15,8 @@ class Improvement(RewardRule):
     """Rule of `ImprovementReward`: gain over the best reward so far, at least 0; 0 without an evaluation."""
 
     def __init__(self, env: Any, n: int, baseline: float | None = None) -> None:
+        if baseline is not None and not (is_number(baseline) and np.isfinite(baseline)):
+            raise ValueError(f"baseline must be None or a finite number, got {baseline!r}")
         self.baseline = np.nan if baseline is None else float(baseline)
         self.best = np.full(n, self.baseline)
 
@@ -37,6 +39,9 @@ class ImprovementReward(ScalarForm):
     Args:
         env: An environment with one objective.
         baseline: Reward that the first evaluation is compared with; None: its own reward, so that the first gain is 0.
+
+    Raises:
+        ValueError: The baseline is not a finite number.
     """
 
     rule_class = Improvement

@@ -98,6 +98,16 @@ def test_a_forest_finds_the_importance_on_a_complete_grid() -> None:
     assert not np.allclose(raised.main, found.main, atol=0.02)
 
 
+def test_marginals_of_ranges_are_the_predictions_in_their_cells() -> None:
+    from sklearn.ensemble import RandomForestRegressor
+
+    x = np.random.default_rng(0).uniform(size=(400, 1))
+    y = (x[:, 0] > 0.8) + 0.0
+    points, mean, std = fi.importance(x, y, [fi.Dimension("x")], trees=16).marginals[0]
+    each = [t.predict(points[:, None]) for t in RandomForestRegressor(16, random_state=0).fit(x, y).estimators_]
+    assert (mean.tolist(), std.tolist()) == (np.mean(each, axis=0).tolist(), np.std(each, axis=0).tolist())
+
+
 def test_constant_scores_have_no_importance_and_wrong_shapes_are_rejected() -> None:
     x = np.random.default_rng(0).uniform(size=(20, 2))
     axes = (fi.Dimension("a"), fi.Dimension("b"))

@@ -162,6 +162,9 @@ def test_history_stays_the_same_when_it_is_looked_at_again() -> None:
 def test_what_no_table_has_is_refused() -> None:
     rejects("families must be one of .*, got 'TextMin', did you mean 'TextMini'", tasks.make_vec, 2, ["TextMin"])
     rejects("half must be None, 0 or 1, got 2", tasks.make_vec, 2, half=2)
+    envs = tasks.make_vec(2, ["CellMini"])
+    rejects("keys of options must be among .none., got 'tabel'", envs.reset, options={"tabel": 1})
+    rejects("seed must be at most", envs.reset, seed=2**63)
     rejects("without must leave a table of CellMini", tasks.make_vec, 2, ["CellMini"], ["eng"])
     rejects("usable table with the metric 'blue', got NMTHPO", tasks.make_vec, 2, ["NMTHPO"], objective="blue")
 

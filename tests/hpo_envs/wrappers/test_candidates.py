@@ -65,6 +65,8 @@ def test_columns_say_what_was_evaluated_and_actions_name_candidates() -> None:
         seen, rewards[action], *_, info = env.step(action)
         found = env.unwrapped.table.configs == np.array([[*info["config"].values()]])
         features = env.unwrapped.table.features[found.all(axis=1)][0]
+        for mask in (info["action_mask"], env.get_wrapper_attr("action_masks")()):
+            assert np.flatnonzero(mask == 0).tolist() == sorted(rewards)
         assert np.allclose(seen["hyperparameters"][action, :6], 2 * features - 1, atol=1e-6)
     assert np.flatnonzero(seen["candidates"][:, 0]).tolist() == [0, 7, 12]
     assert np.flatnonzero(seen["mask"] == 0).tolist() == [0, 7, 12]

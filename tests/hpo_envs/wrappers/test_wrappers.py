@@ -71,6 +71,8 @@ def test_wrappers_reject_what_they_cannot_wrap() -> None:
     rejects("length must be an int >= 1, got 0", scalar.HistoryObservation, grid, 0)
     for price in (-1, "1", np.nan):
         rejects(f"price must be a finite number >= 0, got {price!r}", scalar.CostAwareReward, grid, price)
+    for baseline in (True, "0.5", np.nan):
+        rejects(f"baseline must be None or a finite number, got {baseline!r}", scalar.ImprovementReward, grid, baseline)
 
 
 @pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
