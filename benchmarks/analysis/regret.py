@@ -57,9 +57,12 @@ def after(run: Recorded, most: float = 1.0) -> Floats:
     scale = of_header(run.header)
     if run.rewards.ndim == 2:
         return -np.maximum.accumulate(run.rewards.sum(axis=1)) if scale.source == "none" else _volumes(run, scale)
-    if noisy(run):
-        return _regret(run.evaluated["truth"][_favourites(run)], scale, most)
-    return _regret(np.maximum.accumulate(run.rewards), scale, most)
+    return np.asarray(normalised(incumbents(run)[None], scale.best[None], scale.reference[None], most)[0])
+
+
+def incumbents(run: Recorded) -> Floats:
+    """Return the (k,) best rewards so far of a run with one objective; if noisy, the true means of the incumbents."""
+    return run.evaluated["truth"][_favourites(run)] if noisy(run) else np.maximum.accumulate(run.rewards)
 
 
 def normalised(incumbents: Floats, best: Floats, reference: Floats, most: float = 1.0) -> Floats:
@@ -91,10 +94,6 @@ def raw(run: Recorded) -> bool:
 def noisy(run: Recorded) -> bool:
     """Return whether a reward may differ from the true mean of its row, so that the run has these means."""
     return "truth" in run.evaluated
-
-
-def _regret(incumbents: Floats, scale: Scale, most: float) -> Floats:
-    return np.asarray(normalised(incumbents[None], scale.best[None], scale.reference[None], most)[0])
 
 
 def _cells(run: Recorded) -> list[int]:

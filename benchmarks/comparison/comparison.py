@@ -212,6 +212,12 @@ class Comparison:
         """
         return dict(summary.rounded(self._parts[2]))
 
+    @property
+    def _cells(self) -> list[dict[str, Any]]:
+        """Rows of `summary.csv` and `scores.csv`."""
+        flat = {e for track in self.scores["tracks"] if track["flat"] for e in track["environments"]}
+        return [_flat(cell, cell["environment"] in flat) for cell in self.scores["cells"]]
+
     def verdict(self) -> str:
         """Return the verdict, one line for each track; errors are those of `scores`."""
         return "\n".join(f"{track['name']}: {' '.join(sentences.verdict(track))}" for track in self.scores["tracks"])
@@ -283,7 +289,7 @@ class Comparison:
         tables = runs.to_pandas(), evaluations.to_pandas(), labels
         made: dict[str, bytes | str] = {"runs.parquet": parquet.bytes_of(runs)}
         asked = [*self.commands, command or f"{self._call}.paper({str(out)!r})"]
-        made |= paper.files(self.scores["tracks"], [_flat(c) for c in self.scores["cells"]], *tables, facts, asked)
+        made |= paper.files(self.scores["tracks"], self._cells, *tables, facts, asked)
         folder = self.folder or out
         paths = {atomic.inside(out, atomic.inside(folder, Path(out) / n)): content for n, content in made.items()}
         Path(out).mkdir(parents=True, exist_ok=True)
@@ -291,20 +297,41 @@ class Comparison:
             atomic.write(path, content)
         return [*paths]
 
+    @functools.cached_property
+    def of_folder(self) -> Comparison:
+        """This comparison or, if other studies have runs in its folder, that of all runs there, not replayed."""
+        mine = self.outcome.pairs if self.outcome else {}
+        known = (manifest.read(self.folder) or {}) if self.folder and self.outcome else {}
+        if self.folder is None or all(seeds <= {*mine.get(pair, ())} for pair, seeds in known.items()):
+            return self
+        found = Comparison(None, self.folder)
+        found._read = (self.folder,)
+        for block in Store(self.folder).once():
+            found._scores.add(block, (0, block.header["env"], block.header["agent"]))
+        for block in self._blocks:
+            if (block.header["env"], block.header["agent"]) not in known:  # such as those of an archive
+                found.add(block)
+        return found
+
     def save(self) -> Iterator[str]:
         """Write `runs.parquet` and, with scores, `summary.csv` and a picture per id to the folder; yield a text per id.
+
+        They have all runs of the folder, those of other studies, too.
 
         Raises:
             ValueError: Runs are in no folder, or a file to write is a symbolic link.
         """
         if self.folder is None:
             raise ValueError("folder must be given to save a comparison, got None")
+        if (whole := self.of_folder) is not self:
+            yield from whole.save()
+            return
         if blocks := [*self.blocks()]:  # none where every agent has stopped
             table = parquet.bytes_of(flat.runs(blocks))
             atomic.write(atomic.inside(self.folder, self.folder / "runs.parquet"), table)
         try:
             scored, first, _ = self._parts
-            cells = self.scores["cells"]
+            cells = self._cells
         except ValueError:  # there is nothing to score
             scored, first, cells = {}, {}, []
         scores = {h["env"]: scored[label] for label, h in first.items()}
@@ -328,7 +355,7 @@ class Comparison:
                     text += f"\nplot: {picture}"
             yield text
         if cells:
-            atomic.write_csv(atomic.inside(self.folder, self.folder / "summary.csv"), [_flat(cell) for cell in cells])
+            atomic.write_csv(atomic.inside(self.folder, self.folder / "summary.csv"), cells)
 
     def digest(self) -> str:
         """Return the sha256 of the runs in any order, without seconds and `suite`; equal digests mean equal results."""
@@ -353,8 +380,9 @@ class Comparison:
         return f"<pre>{escape(str(self))}</pre>"
 
 
-def _flat(cell: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a row of `summary.csv` or `scores.csv`."""
+def _flat(cell: Mapping[str, Any], degenerate: bool) -> dict[str, Any]:
+    """Return a row of `summary.csv` or `scores.csv`, without scores if the task is degenerate."""
     ends = ("", "_low", "_high")
     means = {f"{k}{end}": v for k in ("anytime", "final") for end, v in zip(ends, cell[k], strict=True)}
-    return {k: cell[k] for k in ("environment", "agent", "n")} | means | {k: cell[k] for k in ("solved", "spent")}
+    scores = {k: None if degenerate else v for k, v in [*means.items(), ("solved", cell["solved"])]}
+    return {k: cell[k] for k in ("environment", "agent", "n")} | scores | {"spent": cell["spent"]}

@@ -92,7 +92,7 @@ def files(
             rows = [(track["name"], by, a, *at) for a, b in bands.items() for at in zip(x, *b, strict=True)]
             parts += [dict(zip(CURVE, row, strict=True)) for row in rows]
         yield from _pictures(track, some, more)
-    yield "tables.tex", "\n".join(map(_ranking, tracks))
+    yield "tables.tex", "\n".join(_ranking(t) for t in tracks if not t["flat"])
     yield "figures.tex", "\n".join(_figures(drawn))
     yield "appendix.tex", appendix(runs, facts, commands)
     yield "paper.tex", MAIN

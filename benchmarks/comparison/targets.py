@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.benchmarks.analysis import intervals
+from hpo_envs.benchmarks.analysis import intervals, regret
 from hpo_envs.benchmarks.analysis.scales import of_header
 from hpo_envs.benchmarks.runs import Run
 from hpo_envs.tables.table import Floats
@@ -88,7 +88,8 @@ def attainment(sets: Sequence[npt.ArrayLike], grid: npt.ArrayLike, share: float 
 
 
 LEGEND = """\
-best: best reward of a run; fb: how far it stays below the best of the table; ftb: evaluations until the table's best;
+best: best reward of a run (with repeats, the true mean of its incumbent); fb: how far it stays below the best of the
+table; ftb: evaluations until the table's best;
 ftc: evaluations until {close}. Several objectives: fbp: points of the Pareto front found; fto:
 evaluations until one of them; fta: until all. A target that some runs never met has no mean: the share that met it.
 Mean ± standard deviation [95 % interval of the mean for other seeds]"""
@@ -121,10 +122,12 @@ def legend(by_agent: Mapping[str, Sequence[Run]], tolerance: float | None = None
 def score(run: Run, tolerance: float | None = None) -> dict[str, float]:
     """Return targets of a run: `best` and, with a scale, `fb`, `ftb`, `ftc`; of several objectives `fbp`, `fto`, `fta`.
 
+    If rewards are noisy, true means take their place, see `regret.incumbents`.
+
     Raises:
         ValueError: Several objectives without a known front; or a run without evaluations or without a scale.
     """
-    scale, rewards = of_header(run.header), run.rewards
+    scale, rewards = of_header(run.header), run.evaluated.get("truth", run.rewards)
     if not len(run):
         raise ValueError(f"runs must have at least one evaluation, got none with seed {run.seed}")
     if rewards.ndim == 2:
@@ -133,7 +136,8 @@ def score(run: Run, tolerance: float | None = None) -> dict[str, float]:
             raise ValueError(f"objective must be one name on {env}, whose Pareto front is not known, got {got}")
         front = scale.front
         return {"fbp": fbp(rewards, front, len(run)), "fto": fto(rewards, front), "fta": fta(rewards, front)}
-    top = float(rewards.max())
+    rewards = regret.incumbents(run)
+    top = float(rewards[-1])
     if scale.source == "none":
         return {"best": top}
     best = float(scale.best[0])

@@ -172,8 +172,8 @@ def _selections(family: str, records: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _results(summary: Mapping[str, Any], packed: dict[str, str]) -> str:
-    rows = []
-    for c in summary["cells"]:
+    rows, flat = [], {e for t in summary["tracks"] if t.get("flat") for e in t["environments"]}
+    for c in (c for c in summary["cells"] if c["environment"] not in flat):
         anytime, final = (num(c[k][0], numbers.interval(c[k])) for k in ("anytime", "final"))
         row = [text(c["environment"]), head(c["agent"]), num(c["n"]), anytime, num(c["anytime_iqm"]), final]
         rows.append([*row, num(c["solved"], numbers.share(c["solved"])), num(c["close"]), num(c["spent"])])

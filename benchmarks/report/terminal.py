@@ -20,7 +20,13 @@ the largest budget and the share of runs that stopped before its end because the
 
 
 def of_track(track: Mapping[str, Any]) -> str:
-    """Return ranking, verdict and legend of a track; without a column across tasks if that is inconclusive for all."""
+    """Return ranking, verdict and legend of a track; of a degenerate one only the verdict.
+
+    There is no column across tasks if that is inconclusive for all.
+    """
+    title, said = f"{track['name']}: {sentences.runs(track)}", " ".join(sentences.verdict(track))
+    if track.get("flat"):
+        return f"{title}\n{said}"
     raw, ranking = track.get("raw", False), track["ranking"]
     name = "raw score" if raw else "final regret" if track["score"] == "final" else "mean regret"
     columns: dict[str, Sequence[str]] = {
@@ -36,10 +42,9 @@ def of_track(track: Mapping[str, Any]) -> str:
         columns["final regret"] = [numbers.interval(r["final"]) for r in ranking]
     columns["solved"] = [numbers.share(r["solved"]) for r in ranking]
     rows = [list(columns), *map(list, zip(*columns.values(), strict=True))]
-    title = f"{track['name']}: {sentences.runs(track)}"
     scale = "no known scale, lower is better" if raw else KNOWN
     legend = LEGEND.format(name=name, scale=scale, score=sentences.measure(track), across=ACROSS * across)
-    return "\n\n".join([f"{title}\n{aligned(rows)}", " ".join(sentences.verdict(track)), legend])
+    return "\n\n".join([f"{title}\n{aligned(rows)}", said, legend])
 
 
 def of_selections(records: Sequence[Mapping[str, Any]]) -> list[list[str]]:

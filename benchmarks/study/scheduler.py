@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import gymnasium as gym
 
 from hpo_envs.agents import Problem
+from hpo_envs.benchmarks.analysis.scales import Scales
 from hpo_envs.benchmarks.runs import limits, problem_of
 from hpo_envs.benchmarks.runs.episodes import arguments, is_live, kind_of_action, seeds_of
 from hpo_envs.benchmarks.runs.executors import AnyExecutor, Calls, WorkerLost, calls_on
@@ -279,12 +280,15 @@ def _probe(
         problem = problem_of(envs, environment.transfer)
         fitting = [c for c in entrants if c.fits(problem)]
         _, info = envs.reset(seed=[seeds_of(environment.id, seed)[0]])
+        made = envs.unwrapped.params, environment.id, kwargs
+        if problem.objectives > 2 and Scales(environment.id, made[0], kwargs).of(0).source != "none":
+            got = ", ".join(made[0].objectives)
+            raise ValueError(f"objective must be one or two names for hypervolume, got {got} on {environment.id}")
         shared: dict[str, Any] = {k: str(info[k][0]) for k in ("table", "kind", "sha256")}
         if environment.transfer:
             from hpo_envs.benchmarks.runs.transfer import sources_of
 
             shared["transfer"] = sources_of(envs, environment.transfer).header()
-        made = envs.unwrapped.params, environment.id, kwargs
         headers = [{**c.describe(header_of_id(*made, c.algorithm, c.hyperparameters)), **shared} for c in fitting]
     finally:
         envs.close()

@@ -216,7 +216,7 @@ def _show(comparison: Comparison, args: argparse.Namespace, start: float) -> int
     for said in comparison.save():
         print(f"\n{said}")
     if args.scores == "targets":
-        for env, by_agent in comparison.by_environment().items():
+        for env, by_agent in comparison.of_folder.by_environment().items():
             _show_targets(env, by_agent, out, args.tolerance)
     print(f"\n{comparison}")
     for said in filter(None, (comparison.missing, comparison.checked)):

@@ -211,6 +211,8 @@ def _of_folder(folder: Path, metric: str | None, env: str | None) -> ImportanceD
     name = h["objectives"][0]
     if metric not in (None, name):
         raise ValueError(f"--metric must be {name} on stored runs, which have only the reward, got {metric!r}")
+    if "move" in runs[0].evaluated:
+        raise ValueError(f"--env must have configurations as actions, got {env}, whose candidates take several actions")
     actions = np.concatenate([r.actions.reshape(len(r), -1) for r in runs])
     rewards = np.concatenate([r.rewards.reshape(len(r), -1)[:, 0] for r in runs])
     distinct, where = np.unique(actions, axis=0, return_inverse=True)

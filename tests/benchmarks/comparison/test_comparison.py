@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import pandas
 import pytest
 
 from hpo_envs.benchmarks import Comparison, run
@@ -88,6 +89,40 @@ def test_given_runs_are_compared() -> None:
         Comparison(3)  # type: ignore[arg-type]
     with raises("run must be called once, on a comparison of a study, got no study"):
         comparison.run()
+
+
+def test_what_is_saved_has_runs_of_earlier_studies_too(tmp_path: Path) -> None:
+    for _ in Comparison(STUDY, tmp_path).run().save():
+        pass
+    texts = [*Comparison({**STUDY, "agents": "bo-ei-rbf", "seeds": 2}, tmp_path).run().save()]
+    assert sum("6 seeds" in text for text in texts) == 2
+    assert len(pandas.read_parquet(tmp_path / "runs.parquet")) == 24 + 4
+    assert len(pandas.read_csv(tmp_path / "summary.csv")) == 4 + 2
+
+
+def test_degenerate_tasks_have_no_scores(tmp_path: Path) -> None:
+    both = [*STUDY["environments"][:1], "CharHPO-inflection-hai-lstm-v0"]
+    comparison = Comparison({**STUDY, "environments": both}, tmp_path).run()
+    assert [*comparison.save()]
+    rows = pandas.read_csv(tmp_path / "summary.csv").set_index("environment")
+    known = rows.filter(like="CharHPO", axis=0)[["anytime", "final", "solved", "n"]].notna().any().to_dict()
+    assert known == {"anytime": False, "final": False, "solved": False, "n": True}
+    assert rows.filter(like="NMTHPO", axis=0)["solved"].notna().all()
+    (part,) = (text for text in str(comparison).split("\n\n") if text.startswith("CharHPO"))
+    assert part.splitlines()[1:] == [comparison.verdict().splitlines()[1].partition(": ")[2]]
+
+
+def test_what_cannot_be_scored_is_refused_before_the_first_run(tmp_path: Path) -> None:
+    three = {
+        "environments": "NMTHPO-zhen-v0",
+        "agents": "random",
+        "objective": ["bleu", "decoding_seconds", "perplexity"],
+    }
+    with raises(
+        "objective must be one or two names for hypervolume, got bleu, decoding_seconds, perplexity on NMTHPO-zhen-v0"
+    ):
+        Comparison(three, tmp_path).run()
+    assert not [*tmp_path.glob("*/*.parquet")]
 
 
 def test_report_and_plot(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from hpo_envs.agents.models.pareto import pareto_front
 from hpo_envs.benchmarks import run
+from hpo_envs.benchmarks.analysis import regret
 from hpo_envs.benchmarks.analysis.scales import of_header
 from hpo_envs.benchmarks.comparison import targets
 from hpo_envs.benchmarks.runs import Run
@@ -71,6 +72,14 @@ def test_tolerance_has_the_scale_of_the_metric() -> None:
 
 def scaled(run: Run, source: str) -> Run:
     return dataclasses.replace(run, header={**run.header, "scale": {**run.header["scale"], "source": source}})
+
+
+def test_targets_of_repeats_are_true_means() -> None:
+    for r in run("random", "CharMini-eng-lstm-v0", range(20), budget=60):
+        found, after = targets.score(r), regret.after(r)
+        assert found["fb"] >= 0.0
+        assert (found["fb"] == 0.0) == (after[-1] == 0.0)
+        assert found["ftb"] == targets.first_reaching(after == 0.0)
 
 
 def test_summary_and_its_refusals() -> None:

@@ -47,6 +47,9 @@ def test_runs_of_a_study_are_averaged_by_row(capsys: pytest.CaptureFixture[str],
     assert found["metric"] == "bleu"
     assert (len(json.loads(cli([*words, "--env", "CushLEPOR-ted-ende-v0"]))["main"]), main.main(words)) == (6, 2)
     assert "--env must be one of" in capsys.readouterr().err
+    store.write(runs.run("random", "NASBenchNLP-cell-v0", [0], budget=2), tmp_path)
+    assert main.main([*words, "--env", "NASBenchNLP-cell-v0"]) == 2
+    assert "--env must have configurations as actions, got NASBenchNLP-cell-v0" in capsys.readouterr().err
 
 
 def test_runs_with_checkpoints_have_the_hyperparameters_of_the_rows(cli: Any, tmp_path: Path) -> None:
