@@ -94,6 +94,8 @@ def parquet_size(facts: Any) -> int:
     """Return a lower bound of the unpacked size in bytes of a Parquet file, as its metadata `facts` states it."""
     chunks = [facts.row_group(i).column(k) for i in range(facts.num_row_groups) for k in range(facts.num_columns)]
     width = {facts.schema.column(k).path: facts.schema.column(k).length for k in range(facts.num_columns)}
+    if other := {c.path_in_schema for c in chunks} - width.keys():
+        raise ValueError(f"columns must be those of the schema, got {', '.join(sorted(other))}")
     values = sum(int(max(8, width[c.path_in_schema]) * c.num_values) for c in chunks)
     return max(values, sum(int(c.total_uncompressed_size) for c in chunks))
 

@@ -95,8 +95,10 @@ def _arrow(path: Path, content: bytes, kind: str, limit: int) -> pd.DataFrame:
             sizes, read = _arrow_sizes(content), functools.partial(feather.read_table, pa.BufferReader(content))
         size = next((size for size in sizes if size > limit), 0)
         if not size:
-            return read(use_threads=False).to_pandas()
-    except (pa.ArrowException, OSError) as error:
+            table = read(use_threads=False)
+            table.validate(full=True)
+            return table.to_pandas()
+    except (pa.ArrowException, OSError, LookupError, TypeError, ValueError) as error:
         raise ValueError(f"{path} must be {kind[1:]}, got another file: {str(error)[:80]}") from None
     raise ValueError(unpacked.TOO_LARGE.format(path, limit, " unpacked" + OPTION, size))
 
@@ -132,7 +134,9 @@ def _arrow_sizes(content: bytes) -> Iterator[int]:
         one = pa.ipc.IpcReadOptions(included_fields=[k], use_threads=False)
         with pa.ipc.open_file(pa.BufferReader(content), options=one) as file:
             for i in range(file.num_record_batches):
-                size += _size(file.get_batch(i).column(0))
+                column = file.get_batch(i).column(0)
+                column.validate(full=True)  # damaged offsets would be followed to anywhere in memory
+                size += _size(column)
                 yield size
 
 

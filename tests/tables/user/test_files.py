@@ -216,3 +216,23 @@ def test_rows_of_arrow_file_are_counted_before_it_is_unpacked(tmp_path: Path, mo
     feather.write_feather(table, path, compression="zstd", chunksize=len(table))
     monkeypatch.setattr(files, "_size", None)
     rejects("must be at most 10000000 bytes unpacked", user.from_csv, path)
+
+
+@pytest.mark.hostile
+def test_damaged_columns_end_in_one_error(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"lr": [0.1, 0.01, 0.001] * 3, "opt": ["adam", "sgd", "lamb"] * 3, "acc": np.arange(9) / 10})
+    frame.to_parquet(tmp_path / "a.parquet")
+    content = (tmp_path / "a.parquet").read_bytes()
+    places = [place for place in range(len(content)) if content.startswith(b"lr", place)]
+    for place in places:  # in the schema, in a column's facts, and in those of pandas
+        (tmp_path / "a.parquet").write_bytes(content[:place] + b"lx" + content[place + 2 :])
+        with contextlib.suppress(ValueError):
+            user.from_csv(tmp_path / "a.parquet", "acc", "max")
+    assert len(places) > 2
+    columns = {"opt": ["a", "b", "c"], "acc": [0.1, 0.2, 0.3]}
+    feather.write_feather(pa.table(columns), tmp_path / "a.feather", "uncompressed")
+    offsets, beyond = (np.array([0, 1, 2, last], np.int32).tobytes() for last in (3, 10**9))
+    content = (tmp_path / "a.feather").read_bytes()
+    assert content.count(offsets) == 1
+    (tmp_path / "a.feather").write_bytes(content.replace(offsets, beyond))
+    rejects("a.feather must be feather, got another file", user.from_csv, tmp_path / "a.feather", "acc", "max")
