@@ -30,18 +30,27 @@ def read_scores(path: Path | str) -> dict[str, list[float]]:
     """Return the scores of each model, by name in the order of the file.
 
     Raises:
-        ValueError: The file is no CSV file, or a score is not a number; the message then names the model.
+        ValueError: The file is no CSV file, two columns have one name, the first numbers the lines, or a score is not
+            a number; the message then names the model.
         OSError: The file cannot be read.
     """
     import pandas as pd
 
-    frame = pd.read_csv(regular(Path(path)), dtype=str, skipinitialspace=True, index_col=False)
-    known = {str(name).strip().lower(): name for name in frame}
+    # Without a header, longer lines are errors; only empty cells are none.
+    how: Any = {"dtype": str, "skipinitialspace": True, "header": None, "keep_default_na": False, "na_values": [""]}
+    lines = pd.read_csv(regular(Path(path)), **how)
+    frame = lines[1:].set_axis([str(name).strip() for name in lines.iloc[0]], axis=1)
+    known = {name.lower(): name for name in frame}
+    if len(known) < frame.shape[1]:
+        raise ValueError(f"columns of {path} must have different names, got {', '.join(frame)}")
     if {"model", "score"} <= known.keys():
         groups = frame.groupby(known["model"], sort=False)[known["score"]]
         columns = {str(name): column for name, column in groups}
     else:
-        columns = {str(name).strip(): frame[name] for name in frame}
+        columns = {name: frame[name] for name in frame}
+        first = next(iter(columns.values())).tolist()
+        if len(first) > 1 and first in ([*map(str, range(len(first)))], [*map(str, range(1, len(first) + 1))]):
+            raise ValueError(f"columns of {path} must be scores of models, got {frame.columns[0]}, which numbers lines")
     scores = {}
     for name, column in columns.items():
         try:

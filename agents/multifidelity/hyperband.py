@@ -14,6 +14,9 @@ from hpo_envs.agents.candidates import Candidates, OnCandidates
 from hpo_envs.agents.problem import Problem
 from hpo_envs.tables.checks import one_of
 
+SMALLEST_ETA = 1.01
+"""Smallest `eta`: with one nearer to 1, rungs would be almost equal and too many."""
+
 Plan = Generator[Any, tuple[Any, Mapping[str, Any]], None]
 
 
@@ -21,13 +24,13 @@ def checkpointed(problem: Problem, eta: float, score: str) -> Candidates:
     """Return the candidates of a problem whose actions are (row, checkpoint) pairs, after checks of the arguments.
 
     Raises:
-        ValueError: The problem has other actions, `eta` is not above 1, or `score` is neither `last` nor `best`.
+        ValueError: The problem has other actions, `eta` is too small, or `score` is neither `last` nor `best`.
     """
     rows = Candidates(problem)
     if not rows.pairs:
         raise ValueError(f"action_space must be (row, level) pairs, got {problem.action_space}")
-    if not eta > 1:
-        raise ValueError(f"eta must be > 1, got {eta!r}")
+    if not eta >= SMALLEST_ETA:
+        raise ValueError(f"eta must be >= {SMALLEST_ETA}, got {eta!r}")
     one_of("score", score, ("last", "best"))
     return rows
 

@@ -48,7 +48,7 @@ def planned(agent: str, seeds: Sequence[int], only: Sequence[str] = ()) -> list[
 
     Raises:
         ValueError: The agent has neither form (the leaderboard includes the suite's agents), or cannot be imported; or
-            `only` matches no id.
+            `only` matches no id, or none that the agent supports.
     """
     from hpo_envs.benchmarks import leaderboard
     from hpo_envs.benchmarks.study.study import entrants
@@ -62,6 +62,8 @@ def planned(agent: str, seeds: Sequence[int], only: Sequence[str] = ()) -> list[
         envs = tuple(e for e in study.environments if any(c.fits(e.problem()) for c in who))
         if envs:
             plans.append((folder, dataclasses.replace(study, environments=envs, agents=who, seeds=tuple(seeds))))
+    if not plans:
+        raise ValueError(f"agent must support one of {', '.join(only) or 'the environments'}, got {agent}")
     return plans
 
 
@@ -83,7 +85,7 @@ def check(agent: str, folder: Path, only: Sequence[str] = (), jobs: int = 1) -> 
         for env, who in itertools.product(study.environments, study.agents) if (folder / name).is_dir() else ():
             given[env.id] = store.read(folder / name, env.id, who.name, check=Replay())
         isolated = {env: all(r.header.get("isolated") for r in runs) for env, runs in given.items()}
-        yield from (f"{env}: no run" for env, runs in given.items() if not runs)
+        yield from (f"{env}: no run in {folder / name}" for env, runs in given.items() if not runs)
         yield from (f"{env}: not isolated" for env, every in isolated.items() if not every)
         there = {env: {r.seed: r for r in runs} for env, runs in given.items() if runs}
         common = sorted(set.intersection(*map(set, there.values()))) if there else []

@@ -101,9 +101,9 @@ def test_halving_ranks_by_the_last_or_the_best_score() -> None:
 @pytest.mark.parametrize(
     ("name", "hyper", "message"),
     [
-        ("hyperband", {"eta": 1}, "eta must be > 1, got 1"),
+        ("hyperband", {"eta": 1.0000001}, "eta must be >= 1.01, got 1.0000001"),
         ("hyperband", {"score": "first"}, "score must be one of last, best, got 'first'"),
-        ("asha", {"eta": 0.5}, "eta must be > 1, got 0.5"),
+        ("asha", {"eta": 0.5}, "eta must be >= 1.01, got 0.5"),
         ("hyperband", {"trainings": 0}, "trainings must be a finite number > 0, got 0"),
         ("hyperband", {"rounds": 0}, "rounds must be an int >= 1, got 0"),
         ("successive-halving", {"n": 0}, "n must be an int >= 1, got 0"),

@@ -141,7 +141,9 @@ def test_a_family_without_runs_is_named(tmp_path: Path, capsys: pytest.CaptureFi
     words = ["leaderboard", "check", f"{__name__}:OnArms", "--runs", str(tmp_path), "--only", "FIESTA", "CushLEPOR"]
     assert main(words) == 1
     said = capsys.readouterr().out.splitlines()
-    assert {line.partition("-")[0] for line in said if line.endswith(": no run")} == {"FIESTA"}
+    assert {line.partition("-")[0] for line in said if f": no run in {tmp_path}" in line} == {"FIESTA"}
+    assert main([*words[:-2], "CushLEPOR"]) == 2
+    assert "agent must support one of CushLEPOR, got" in capsys.readouterr().err
 
 
 class OnArms(RandomSearch):
