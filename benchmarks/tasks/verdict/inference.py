@@ -93,10 +93,10 @@ def detectable(deviation: float, groups: Any, level: float) -> Floats:
 
     The test is two-sided at `level`; `deviation` is the standard deviation over groups.
     """
-    from scipy.special import stdtrit
+    from scipy.special import nctdtrinc, stdtrit
 
     df = np.asarray(groups) - 1.0
-    return np.asarray((stdtrit(df, 1 - level / 2) + stdtrit(df, 0.8)) * deviation / np.sqrt(groups))
+    return np.asarray(nctdtrinc(df, 0.2, stdtrit(df, 1 - level / 2)) * deviation / np.sqrt(groups))
 
 
 def posterior(found: TaskScores, a: str, b: str) -> dict[str, float]:

@@ -43,10 +43,11 @@ def test_table_has_mean_and_final_regret_after_20_and_40_evaluations(tmp_path: P
 
 
 def test_detectable_difference_is_found_with_power_of_80_percent() -> None:
-    rng, groups_, level = np.random.default_rng(0), 20, 0.01
-    shift = float(inference.detectable(1.0, groups_, level))
-    drawn = rng.normal(shift, 1.0, (4000, groups_))
-    assert np.mean(stats.ttest_1samp(drawn, 0.0, axis=1).pvalue < level) == pytest.approx(0.8, abs=0.03)
+    rng = np.random.default_rng(0)
+    for groups_, level in ((3, 0.01), (7, 0.001), (20, 0.01)):
+        shift = float(inference.detectable(1.0, groups_, level))
+        drawn = rng.normal(shift, 1.0, (20_000, groups_))
+        assert np.mean(stats.ttest_1samp(drawn, 0.0, axis=1).pvalue < level) == pytest.approx(0.8, abs=0.01)
 
 
 def test_hierarchical_model_finds_group_effects_and_is_antisymmetric() -> None:
