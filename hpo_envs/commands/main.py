@@ -52,8 +52,8 @@ modules:
 
 USER_ERROR, INTERRUPTED, PIPE_CLOSED = 2, 130, 141
 
-LEAST_MEMORY = 1_250_000_000
-"""Smallest address space in bytes; with less, OpenBLAS crashes or hangs this process or a worker."""
+LEAST_MEMORY = 1_750_000_000
+"""Smallest address space in bytes, which `compare` uses; with less, OpenBLAS crashes or hangs it or a worker."""
 
 
 class _Help(argparse.RawDescriptionHelpFormatter):

@@ -108,9 +108,9 @@ def test_a_bug_is_not_reported_as_a_mistake_of_the_user(monkeypatch: pytest.Monk
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems do not enforce the limit")
 def test_too_little_memory_is_refused_before_work_begins(tmp_path: Path) -> None:
     words = f"{sys.executable} -m hpo_envs compare --env NMTHPO-swen-v0 --agents random,bo --seeds 3 --out {tmp_path}"
-    done = subprocess.run(["sh", "-c", f"ulimit -v 600000; exec {words}"], capture_output=True, text=True, timeout=120)
+    done = subprocess.run(["sh", "-c", f"ulimit -v 1450000; exec {words}"], capture_output=True, text=True, timeout=120)
     assert done.returncode == main.USER_ERROR
-    assert re.fullmatch(r"hpo-envs: error: the limit .*`ulimit -v`.* got 600000\n", done.stderr)
+    assert re.fullmatch(r"hpo-envs: error: the limit .*`ulimit -v`.* got 1450000\n", done.stderr)
     assert not [*tmp_path.iterdir()]
 
 
