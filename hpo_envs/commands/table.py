@@ -35,8 +35,8 @@ An empty score, OOM or failed is a failed run, nan or diverged a
 diverged one; unfinished runs are left out. The saved table is an environment: TableHPO-NAME-v0, with fidelities also
 TableLC-NAME-v0, which `hpo-envs list table` and `hpo-envs describe` show."""
 
-FROM_CSV_OPTIONS = ("cost", "level", "repeat", "status", "name", "licence", "citation", "max_bytes", "decimal", "ask")
-"""Options that are arguments of `from_csv`."""
+SAME_OPTIONS = ("cost", "level", "repeat", "status", "name", "licence", "citation", "decimal", "ask")
+"""Options that are arguments of these names."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -81,26 +81,31 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _from_csv(args: argparse.Namespace) -> Table:
-    return user.from_csv(
-        args.source,
-        words(args.score),
-        words(args.goal),
-        hyperparameters=words(args.hyperparameters),
-        drop=words(args.drop),
-        categorical=words(args.categorical),
-        log=dict.fromkeys(words(args.log), True)
-        | dict.fromkeys(words(args.linear), False)
-        | dict.fromkeys(words(args.decay), "decay"),
-        fill=_pairs("--fill", args.fill),
-        duplicates=None if args.duplicates is None else args.duplicates == "one",
-        bounds=_bounds(args.bounds),
-        **{name: getattr(args, name) for name in FROM_CSV_OPTIONS},
-    )
+    if args.storage is not None:
+        raise ValueError(f"--storage is for from-optuna, got {args.storage}")
+    return user.from_csv(args.source, max_bytes=args.max_bytes, **_options(args))
+
+
+def _options(args: argparse.Namespace) -> dict[str, Any]:
+    """The options that are arguments of `from_csv` and `from_study` alike."""
+    scales = [(words(args.log), True), (words(args.linear), False), (words(args.decay), "decay")]
+    log: dict[str, Any] = {}
+    for column, scale in ((column, scale) for columns, scale in scales for column in columns):
+        if log.setdefault(column, scale) != scale:
+            raise ValueError(f"--log, --linear and --decay must name different columns, got {column} twice")
+    return {
+        "score": words(args.score), "goal": words(args.goal), "hyperparameters": words(args.hyperparameters),
+        "drop": words(args.drop), "categorical": words(args.categorical), "log": log,
+        "fill": _pairs("--fill", args.fill), "bounds": _bounds(args.bounds),
+        "duplicates": None if args.duplicates is None else args.duplicates == "one",
+    } | {name: getattr(args, name) for name in SAME_OPTIONS}  # fmt: skip
 
 
 def _from_optuna(args: argparse.Namespace) -> Table:
     if args.storage is None:
         raise ValueError("--storage must be the location of the study, such as sqlite:///optuna.db, got none")
+    if args.max_bytes is not None:
+        raise ValueError(f"--max-bytes is for from-csv, got {args.max_bytes}")
     optuna = extra_module("optuna", "optuna", "studies")
     file = args.storage.partition("sqlite:///")[2].partition("?")[0]
     if file and not Path(file).is_file():  # Optuna would make it
@@ -112,7 +117,7 @@ def _from_optuna(args: argparse.Namespace) -> Table:
                 f"study must be one of {', '.join(known) or '(none stored)'} in {args.storage}, got {args.source!r}"
             )
         study = optuna.load_study(study_name=args.source, storage=args.storage)
-        return user.from_study(study, args.name, bounds=_bounds(args.bounds))
+        return user.from_study(study, **_options(args))
     except (ValueError, OSError):
         raise
     except Exception as error:  # the data base's own, as many as there are data bases

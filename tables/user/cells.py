@@ -129,8 +129,11 @@ def missing(text: str) -> bool:
 
 
 def meaning(text: str) -> int | None:
-    """Return the code of the status that a word represents, which may be `UNFINISHED`; None if there is none."""
-    low = re.sub(r"^(trialstate|status|statustype)\.", "", text.strip().lower())
+    """Return the code of the status that a word represents, perhaps before a colon and details; None if there is none.
+
+    It may be `UNFINISHED`.
+    """
+    low = re.sub(r"^(trialstate|status|statustype)\.|:.*$", "", text.strip().lower())
     return next((code for code, pattern in OUTCOMES.items() if re.fullmatch(pattern, low)), None)
 
 

@@ -154,11 +154,24 @@ def statement_of(given: Mapping[str, Any], frame: Frame) -> Statement:
         else:
             made[key] = frame.column(value)
     if "space" in made:
+        if "space" not in stated:  # a study's, of which the user may leave out a part
+            kept = {*made.get("hyperparameters", frame.cells)} - {*made.get("drop", ())}
+            made["space"] = tuple(h for h in made["space"] if h.name in kept)
         made["hyperparameters"] = tuple(h.name for h in made["space"])
     s = Statement(**made)
+    defined = {h.name for h in s.space}
     used = [*s.score, *(c for c in (s.cost, s.level, s.repeat) if c is not None and c != NO_COST)]
     if len(set(used)) < len(used):
         raise ValueError(f"score, cost, level and repeat must be different columns, got {', '.join(used)}")
+    clashes = {
+        "drop": {*used, *s.hyperparameters}, "hyperparameters": {*used}, "categorical": {*used, *s.log, *defined},
+        "log": {*used, *defined},
+    }  # fmt: skip
+    for key, others in clashes.items():
+        for column in (c for c in getattr(s, key) if key in stated and c in others):
+            raise ValueError(f"{key} must not name a column that other arguments give another meaning, got {column}")
+    for column in (c for c in s.bounds if "score" in stated and c not in s.score):
+        raise ValueError(f"bounds must be those of scores, got those of {column}")
     return s
 
 

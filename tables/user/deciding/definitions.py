@@ -144,6 +144,8 @@ def hyperparameter(
             [0, 1), or neither of these nor False or None.
     """
     if column.choices is not None:
+        if log:
+            raise ValueError(f"column {name}: must be numbers to be logarithmic, got choices")
         choices = column.choices
         h = Hyperparameter(name, "categorical", 0.0, float(len(choices) - 1), values=choices)
         alike = len({str(c).lower() for c in choices}) < len(choices)

@@ -93,10 +93,11 @@ def spellings(columns: Mapping[str, Cells], delimiter: str, decimal: str | None 
     points = decimal == "." or (not decimal and (delimiter == "," or fractions or "point" in marks.values()))
     commas = decimal == "," or (not decimal and "comma" in marks.values())
     for name, mark in marks.items():
-        if mark == "comma?" and points == commas:
-            shown = next(digits for digits, *_ in parts[name].values() if "," in digits)
+        if (mark == "comma?" and points == commas) or (mark == "point?" and delimiter == ";" and not points | commas):
+            sign = "," if mark == "comma?" else "."
+            shown = next(digits for digits, *_ in parts[name].values() if sign in digits)
             raise ValueError(
-                f"column {name}: {shown} may be {shown.replace(',', '')} or {shown.replace(',', '.')}, and no "
+                f"column {name}: {shown} may be {shown.replace(sign, '')} or {shown.replace(sign, '.')}, and no "
                 "other value in the file decides; name the decimal separator with --decimal . or --decimal ,"
             )
     settled = {"comma?": "comma" if commas else "comma3", "point?": "point3" if commas and not points else ""}

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from shlex import quote
 
 import numpy as np
 import numpy.typing as npt
@@ -123,7 +124,7 @@ def states(frame: Frame, stated: Statement) -> tuple[str, Codes] | None:
     """Return the column of states and (lines,) statuses, `ok` for empty cells; None if no column is usable.
 
     Raises:
-        ValueError: A word is not a state, in the tool's column or the one stated by the user.
+        ValueError: A word is not a state, in the tool's column, the one stated by the user or one with mostly states.
     """
     certain = stated.status or frame.one(frame.recipe.state)
     column = certain or next((c for c in frame.cells if c.lower() in names.STATES), None)
@@ -131,9 +132,10 @@ def states(frame: Frame, stated: Statement) -> tuple[str, Codes] | None:
         return None
     found = each(of_cells.as_text(frame[column]), lambda t: OK if missing(t) else meaning(t), OK)
     known = np.array([v is not None for v in found])
-    if absent(frame[column]).all() or not (certain or known.all()):
+    full = ~absent(frame[column])
+    if not full.any() or not (certain or 2 * known[full].sum() > full.sum()):
         return None
-    frame.require(known, column, "a state such as finished, pruned, failed, diverged or running")
+    frame.require(known, column, f"a state such as finished, pruned, failed or running (or --drop {quote(column)})")
     return column, found.astype(np.uint8)
 
 

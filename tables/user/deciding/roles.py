@@ -199,7 +199,7 @@ def _doubts(found: Decisions, columns: Sequence[str], run: str | None) -> Why:
 def _named(frame: Frame, columns: Sequence[str]) -> Why:
     """The doubts about hyperparameters that are named like a checkpoint or the outcome of a run."""
     doubts: Why = {}
-    states = "|".join(names.STATES) + "|success|succeeded"
+    states = "|".join(names.STATES) + "|success|succeeded|(exit|return)_?code"
     for option, role, pattern in (("level", "checkpoint", names.CHECKPOINTS), ("status", "outcome", states)):
         for c in (c for c in columns if re.fullmatch(pattern, c.lower()) and c not in frame.settings):
             either = f"--{option} {quote(c)}, --drop {quote(c)} or {TAKE}"

@@ -41,6 +41,10 @@ _ZEROS = re.compile(rb"(?<![\d.eE+-])0\d|\.\d*[1-9]0+(?!\d)")
 """Pattern of numbers with zeros that a float does not keep: before a whole number, or after a fraction."""
 
 
+_THOUSANDS = re.compile(r"[+-]?([1-9]\d{0,2}\.)?\d{3}|\d{1,2}")
+"""Pattern of numbers below a million whose point may separate thousands, and of those below a thousand."""
+
+
 def of_path(path: Path, most: int | None = None) -> Frame:
     """Read a file of runs, or a folder of files, each of at most `most` bytes unpacked; default: see `content_of`.
 
@@ -226,7 +230,8 @@ def _text(content: bytes, encoding: str, skipped: int) -> io.TextIOWrapper:
 def _cells(source: str, rows: Callable[[], Any], delimiter: str, width: int, texts: bool, zeros: bool) -> pd.DataFrame:
     """Read the cells of CSV; all as texts if `texts`, or if a number is too large to be exact as a float.
 
-    If `zeros`, columns of few numbers are texts, too, where a float would lose the zeros of one, such as 3.10 or 007.
+    If `zeros`, columns of few numbers are texts, too, where a float would lose the zeros of one, such as 3.10 or 007;
+    and unless commas separate cells, so are those whose points may separate thousands.
     """
 
     def read(**options: Any) -> pd.DataFrame:
@@ -239,12 +244,15 @@ def _cells(source: str, rows: Callable[[], Any], delimiter: str, width: int, tex
         if texts:
             return read(dtype=str)
         frame = read(**EXACT)
-        large = any(c.dtype.kind == "f" and c.abs().max() >= 2**53 for _, c in frame.items())
-        if large:
+        if any(c.dtype.kind == "f" and c.abs().max() >= 2**53 for _, c in frame.items()):
             return read(dtype=str)
-        few = [j for j, c in frame.items() if zeros and c.dtype.kind in "if" and c.nunique() <= CHOICES]
-        for j, cells in read(dtype=str, usecols=few).items() if few else ():
-            if any(_ZEROS.search(t.encode()) for t in cells.dropna().unique()):
+        numbers = {j: c for j, c in frame.items() if c.dtype.kind in "if"}
+        few = {j for j, c in numbers.items() if zeros and c.nunique() <= CHOICES}
+        some = {j for j, c in numbers.items() if delimiter != "," and c.abs().dropna().between(1, 999.9995).all()}
+        for j, cells in read(dtype=str, usecols=[*few | some]).items() if few | some else ():
+            texts = [t.strip() for t in cells.dropna().unique()]
+            grouped = j in some and any("." in t for t in texts) and all(map(_THOUSANDS.fullmatch, texts))
+            if grouped or (j in few and any(_ZEROS.search(t.encode()) for t in texts)):
                 frame[j] = cells
         return frame
     except (pd.errors.ParserError, pd.errors.EmptyDataError, OverflowError) as error:

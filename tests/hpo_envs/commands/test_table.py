@@ -40,6 +40,12 @@ def test_an_unknown_column_is_named(file: str, cli: Any) -> None:
     assert "accuracy" in cli(["table", "from-csv", file, "--score", "acuracy"], 2)
 
 
+def test_contradictory_scales_and_options_of_studies_are_refused(file: str, cli: Any) -> None:
+    given = ["table", "from-csv", file, "--dry-run"]
+    assert "must name different columns, got lr twice" in cli([*given, "--log", "lr", "--linear", "lr"], 2)
+    assert "--storage is for from-optuna, got x" in cli([*given, "--storage", "x"], 2)
+
+
 def test_fetch_lists_the_data_sets(empty: Path, cli: Any) -> None:
     for record in folder.select("nmtlc"):  # with other content
         (empty / record.file).parent.mkdir(parents=True, exist_ok=True)

@@ -83,6 +83,15 @@ def test_thousands_are_no_decimals() -> None:
     assert definitions(table)["warmup"].values == (500, 1000, 2000)
 
 
+def test_ambiguous_point_is_asked_and_stated_comma_makes_it_separator() -> None:
+    text = "vocab;layers;bleu\n" + "".join(f"{v};{n};{n * v % 7}\n" for v in (860, 1000, 2500, 4000) for n in (1, 2, 3))
+    text = text.replace("000;", ".000;").replace("500;", ".500;")
+    rejects(r"column vocab: 1\.000 may be 1000 or 1\.000, .* --decimal \. or --decimal ,", from_text, text.encode())
+    assert definitions(from_text(text.encode(), decimal=","))["vocab"].values == (860, 1000, 2500, 4000)
+    for plain, options in ((text, {"decimal": "."}), (text.replace(";1;", ";1.5;"), {})):
+        assert definitions(from_text(plain.encode(), **options))["vocab"].values == (1.0, 2.5, 4.0, 860.0)
+
+
 def test_ambiguous_comma_is_asked_never_stated(cli: Any, tmp_path: Any) -> None:
     text = "lr;ppl\n1;1,240\n2;860\n3;1,015\n"
     rejects(r"column ppl: 1,015 may be 1015 or 1\.015, .* --decimal \. or --decimal ,", from_text, text.encode(), "ppl")

@@ -216,6 +216,12 @@ def test_optuna_study_is_table(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert main(["table", "from-optuna", "my study", "--storage", storage]) == 0
     assert "optimiser: as defined, choice of 3: adam, sgd, None" in capsys.readouterr().out
     assert store.load("user/my-study").provenance.sha256 == t.provenance.sha256
+    given = ["table", "from-optuna", "my study", "--storage", storage, "--name", "more"]
+    assert main([*given, "--cost", "evaluations", "--drop", "layers", "--licence", "MIT", "--goal", "max"]) == 0
+    more = store.load("user/more")
+    assert ([h.name for h in more.space], more.cost_unit) == (["lr", "optimiser", "momentum"], "evaluations")
+    assert (more.metrics[0].goal, more.provenance.licence) == ("max", "MIT")
+    assert "--max-bytes is for from-csv" in cli([*given, "--max-bytes", "9"], 2)
     assert "study must be one of my study in" in cli(["table", "from-optuna", "another", "--storage", storage], 2)
     kinds = optuna.distributions.CategoricalDistribution(["a", "b"]), optuna.distributions.FloatDistribution(0, 1)
     mixed = optuna.create_study()

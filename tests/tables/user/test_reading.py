@@ -275,6 +275,10 @@ def test_states_are_words_of_one_kind() -> None:
     column, found = outcomes.states(read, Statement()) or ("", np.empty(0))
     assert (column, found.tolist()) == ("state", [0, 1, 255, 0])
     assert outcomes.states(made(status=["done", "x"]), Statement()) is None
+    errors = outcomes.states(made(status=["ok", None, "error: CUDA oom", "timeout"]), Statement()) or ("", np.empty(0))
+    assert errors[1].tolist() == [0, 0, 1, 1]
+    with pytest.raises(ValueError, match="line 4, column status: must be a state .*--drop status.*, got 'weird'"):
+        outcomes.states(made(status=["ok", "ok", "weird"]), Statement())
     with pytest.raises(ValueError, match="line 3, column other: must be a state such as finished, .*, got 'x'"):
         outcomes.states(read, Statement(status="other"))
 

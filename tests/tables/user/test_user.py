@@ -67,6 +67,12 @@ def test_stated_space_is_not_guessed() -> None:
         ({"drop": 3}, "drop must be a list of names, got 3"),
         ({"fill": 3}, "fill must be a mapping of columns, got 3"),
         ({"space": {"lr": {"low": 1}}}, "lr must have numeric low and high"),
+        ({"score": "acc", "hyperparameters": ["lr", "acc"]}, "hyperparameters must not name a column .*, got acc"),
+        ({"score": "acc", "drop": ["acc"]}, "drop must not name a column that other arguments give .*, got acc"),
+        ({"categorical": ["lr"], "log": {"lr": True}}, "categorical must not name a column .*, got lr"),
+        ({"space": {"lr": (1e-4, 1.0)}, "log": {"lr": True}}, "log must not name a column .*, got lr"),
+        ({"log": {"opt": True}}, "column opt: must be numbers to be logarithmic, got choices"),
+        ({"score": "acc", "bounds": {"lr": (0, 1)}}, "bounds must be those of scores, got those of lr"),
     ],
 )
 def test_what_is_wrong_in_schema(given: dict[str, Any], message: str) -> None:
