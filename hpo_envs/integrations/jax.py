@@ -21,6 +21,7 @@ from hpo_envs.agents.models.candidate_set import BOUND
 from hpo_envs.agents.models.gp.stacked import TAIL
 from hpo_envs.core.engines.curves.params import CurveParams
 from hpo_envs.core.engines.lookup.params import LookupParams
+from hpo_envs.core.params import ROUNDING
 
 try:
     import jax
@@ -67,6 +68,7 @@ class EpisodeState(NamedTuple):
         rows: (H,) configuration of each of the first H evaluations, in order, then zeros.
         rewards: (H,) reward of each of them, then zeros.
         paid: (H,) cost of each of them, then zeros.
+        complete: Number of configurations trained to their end; 0 for look-ups.
         steps: Number of all evaluations.
         spent: Cost of all evaluations.
         best: Largest reward of all evaluations; minus infinity at first.
@@ -78,6 +80,7 @@ class EpisodeState(NamedTuple):
     rows: Array
     rewards: Array
     paid: Array
+    complete: Array
     steps: Array
     spent: Array
     best: Array
@@ -147,7 +150,7 @@ def reset(batch: TaskBatch, key: Array, horizon: int = 20, task: Array | None = 
     return EpisodeState(
         jax.random.randint(key, (), 0, tables) if task is None else jnp.asarray(task),
         jnp.zeros(rows if levels > 1 else 0, jnp.int32), jnp.full(horizon, rows, jnp.int32),
-        jnp.zeros(horizon, jnp.int32), zeros, zeros, jnp.int32(0), jnp.zeros((), batch.values.dtype),
+        jnp.zeros(horizon, jnp.int32), zeros, zeros, jnp.int32(0), jnp.int32(0), jnp.zeros((), batch.values.dtype),
         jnp.asarray(-jnp.inf, batch.values.dtype),
     )  # fmt: skip
 
@@ -161,12 +164,18 @@ def step(
     """
     task, levels, row = state.task, batch.values.shape[2], jnp.asarray(row, jnp.int32)
     level = jnp.asarray(levels - 1 if level is None else level, jnp.int32)
-    value, costs, reached = batch.values[task, row, level], batch.costs[task, row], state.reached
+    value, costs, reached, complete = (
+        batch.values[task, row, level],
+        batch.costs[task, row],
+        state.reached,
+        state.complete,
+    )
     if levels > 1:
         before = jnp.where(batch.paid[task], 0, reached[row])
         now = jnp.maximum(before, jnp.minimum(level, batch.ends[task, row]) + 1)
         cost = jnp.where(now > before, costs[now - 1] - jnp.where(before > 0, costs[before - 1], 0), 0)
-        reached = reached.at[row].set(now)
+        reached, end = reached.at[row].set(now), batch.ends[task, row]
+        complete += ~batch.paid[task] & (before <= end) & (now > end)
     else:
         cost = costs[0]
     at, h = state.steps, state.rows.shape[0]
@@ -176,10 +185,12 @@ def step(
     inserted = jnp.where(index == place, row, jnp.where(index > place, jnp.roll(state.evaluated, 1), state.evaluated))
     after = EpisodeState(
         task, reached, jnp.where(known, state.evaluated, inserted), state.rows.at[at].set(row, mode="drop"),
-        state.rewards.at[at].set(value, mode="drop"), state.paid.at[at].set(cost, mode="drop"), at + 1,
+        state.rewards.at[at].set(value, mode="drop"), state.paid.at[at].set(cost, mode="drop"), complete, at + 1,
         state.spent + cost, jnp.maximum(state.best, value),
     )  # fmt: skip
-    return after, value, (after.spent >= batch.budgets[task]) | (after.steps >= batch.limits[task])
+    budget = batch.budgets[task]
+    ended = (budget - after.spent <= ROUNDING * budget) | (after.steps >= batch.limits[task])
+    return after, value, ended | (complete >= batch.rows[task])
 
 
 def free(batch: TaskBatch, state: EpisodeState) -> Array:

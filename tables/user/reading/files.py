@@ -250,9 +250,9 @@ def _cells(source: str, rows: Callable[[], Any], delimiter: str, width: int, tex
         few = {j for j, c in numbers.items() if zeros and c.nunique() <= CHOICES}
         some = {j for j, c in numbers.items() if delimiter != "," and c.abs().dropna().between(1, 999.9995).all()}
         for j, cells in read(dtype=str, usecols=[*few | some]).items() if few | some else ():
-            texts = [t.strip() for t in cells.dropna().unique()]
-            grouped = j in some and any("." in t for t in texts) and all(map(_THOUSANDS.fullmatch, texts))
-            if grouped or (j in few and any(_ZEROS.search(t.encode()) for t in texts)):
+            written = [t.strip() for t in cells.dropna().unique()]
+            grouped = j in some and any("." in t for t in written) and all(map(_THOUSANDS.fullmatch, written))
+            if grouped or (j in few and any(_ZEROS.search(t.encode()) for t in written)):
                 frame[j] = cells
         return frame
     except (pd.errors.ParserError, pd.errors.EmptyDataError, OverflowError) as error:

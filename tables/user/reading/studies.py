@@ -105,4 +105,9 @@ def of_storage(path: Path, content: bytes) -> Frame:
         if study is None:
             found = ", ".join(names) or "none"
             raise ValueError(f"{path} must have one study, got {found} (hpo-envs table from-optuna)")
-        return of_study(study)
+        try:
+            return of_study(study)
+        except ValueError:
+            raise
+        except Exception as error:  # the storage is read only now
+            raise ValueError(f"{path} must be a readable Optuna storage, got {error!r}") from error

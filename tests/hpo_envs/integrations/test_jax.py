@@ -66,6 +66,25 @@ def test_rewards_costs_and_ends_equal_those_of_the_environments_bit_for_bit() ->
         assert begin(keys).task.max() < len(TASKS)
 
 
+def test_episode_ends_where_nothing_is_left_to_train() -> None:
+    with jax.enable_x64(True):
+        task = ("NMTLC-zhen-v0", {"budget": None})
+        lookup = ("CharHPO-g2p-hun-lstm-v0", {"budget": 1e4})
+        batch, env, rng = ours.export([lookup, task]), gym.make(task[0], **task[1]), np.random.default_rng(0)
+        step, state = jax.jit(functools.partial(ours.step, batch)), ours.reset(batch, jax.random.key(0), task=1)
+        env.reset(seed=0)
+        levels = len(env.unwrapped.table.levels)
+        for row in rng.permutation([*range(len(env.unwrapped.table))] * 2):
+            level = int(rng.integers(levels)) if state.reached[row] == 0 else levels - 1
+            _, _, over, _, _ = env.step(np.array([row, level]))
+            state, _, ended = step(state, int(row), level)
+            assert bool(ended) == over
+            if over:
+                break
+        assert over
+        assert int(state.complete) == len(env.unwrapped.table)
+
+
 def test_observations_are_those_of_candidate_sets() -> None:
     env_id, features = "CharHPO-g2p-hun-lstm-v0", ("observed", "history")
     env = started(wrappers.CandidateObservation(gym.make(env_id, budget=8), 200, features))
