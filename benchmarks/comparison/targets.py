@@ -186,4 +186,4 @@ def _cell(record: Mapping[str, Any]) -> str:
     # Correlations and rates need more digits than BLEU or counts.
     digits = 2 if abs(record["mean"]) >= 1.0 else 4
     mean, std, low, high = (f"{record[k]:.{digits}f}" for k in ("mean", "std", "low", "high"))
-    return f"{mean} ± {std} [{low}, {high}]"
+    return f"{mean} ± {std}" if record["n"] == 1 else f"{mean} ± {std} [{low}, {high}]"

@@ -88,7 +88,8 @@ def _best(track: Mapping[str, Any]) -> list[str]:
     if track["ranking"][0]["here"] == significance.INCONCLUSIVE:
         lowest = [r["agent"] for r in track["ranking"] if r["mean"][0] == track["ranking"][0]["mean"][0]]
         have = f"{listed(lowest)} {'have' if len(lowest) > 1 else 'has'}"
-        return [f"On {where}, {have} the lowest mean; {_seeds(track)} are too few for a test."]
+        few = _seeds(track)
+        return [f"On {where}, {have} the lowest mean; {few} {'are' if few[-1] == 's' else 'is'} too few for a test."]
     if track["best"]["here"] != first:
         tied = [r["agent"] for r in track["ranking"] if r["here"] == significance.TIED]
         tied = _placed(track, [first, *(a for a in tied if a != first)], 0)

@@ -187,6 +187,8 @@ def _watch(
 ) -> Iterator[Callable[[int], object] | None]:
     """Yield the progress callback: the given function, the update of a bar, or None."""
     if progress is not True:
+        if progress and not callable(progress):
+            raise ValueError(f"progress must be True, False or a function, got {shown(progress)}")
         yield progress or None
         return
     from tqdm.auto import tqdm

@@ -103,6 +103,8 @@ def run(args: argparse.Namespace) -> int:
     comparison = Comparison(study, args.out or Path("studies") / re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-"))
     if not args.run_seconds > 0:
         raise ValueError(f"--run-seconds must be a number > 0, got {args.run_seconds}")
+    if args.tolerance is not None and not 0 <= args.tolerance < math.inf:
+        raise ValueError(f"--tolerance must be a finite number >= 0, got {args.tolerance}")
     if args.plan:
         return _plan(study, comparison.folder)
     part = plan.parsed(args.part) if args.part else None

@@ -91,6 +91,7 @@ def test_summary_and_its_refusals() -> None:
     assert fb["low"] <= fb["mean"] <= fb["high"]
     head, row = targets.rows(records)
     assert (head, row[0]) == (["agent", "best", "fb", "ftb", "ftc"], "random")
+    assert "nan" not in str(targets.rows(targets.summarise({"random": runs[:1]})))
     assert [r["mean"] for r in targets.summarise({"random": runs}, 99.0) if r["score"] == "ftc"] == [1.0]
     unknown = [dataclasses.replace(scaled(r, "none"), rewards=-r.rewards) for r in runs]
     (best,) = targets.summarise({"random": unknown})

@@ -53,7 +53,7 @@ def test_sentences_on_one_environment() -> None:
     assert few[0] == "On e0, a has the lowest mean; 3 seeds are too few for a test."
     assert "[" not in " ".join(few)
     level = sentences.verdict(made({a: np.full((1, 1), 0.1) for a in ("a", "b")} | {"c": np.full((1, 1), 0.2)}))
-    assert level[0] == "On e0, a and b have the lowest mean; 1 seed are too few for a test."
+    assert level[0] == "On e0, a and b have the lowest mean; 1 seed is too few for a test."
     assert sentences.verdict(made({"a": spread([0.1])}))[0] == "Only a ran."
     equal = sentences.verdict(made({"a": np.full((1, 20), 0.1), "b": np.full((1, 20), 0.1), "c": spread([0.5])}))
     assert equal[0] == "On e0, a and b are not significantly different (Holm, alpha = 0.05)."

@@ -8,6 +8,7 @@ import pytest
 from hpo_envs.benchmarks import Runs, run
 from hpo_envs.benchmarks.analysis import regret
 from hpo_envs.tables import store
+from tests.helpers import rejects
 
 
 def test_a_frame_has_a_row_for_each_evaluation() -> None:
@@ -90,3 +91,4 @@ def test_progress_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
         counts: list[int] = []  # a cell takes several steps; a step makes a batch of evaluations
         runs = run("random", env_id, [0, 1], budget=6, env_kwargs=kwargs, progress=counts.append)
         assert sum(counts) == sum(map(len, runs)) == 12
+    rejects("progress must be True, False or a function, got 5", run, "random", "NMTHPO-zhen-v0", [0], progress=5)

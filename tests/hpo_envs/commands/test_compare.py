@@ -23,6 +23,7 @@ def test_compare_reports_what_it_did(tmp_path: Path, capsys: pytest.CaptureFixtu
     everything = store.digest(store.read(tmp_path))
     assert f"sha256 of all results: {everything}" in said
     assert "Choose another folder" in cli([*given, "--agents", "random", "--budget", "5"], 2)
+    assert "--tolerance must be a finite number >= 0" in cli([*given, "--agents", "random", "--tolerance", "nan"], 2)
     (tmp_path / "s.toml").write_text("seeds = 3")
     assert main(["compare", str(tmp_path / "s.toml"), "--budget", "3"]) == 2
     assert "--budget must be left out with a study file" in capsys.readouterr().err
