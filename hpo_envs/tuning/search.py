@@ -376,9 +376,13 @@ class Search:
             ValueError: The function has a mistake, see `tolerate` of `tune`, or the search is closed.
         """
         with self._turn():
-            return self._finish(done)
+            evaluation, taken = self._finish(done)
+        if self._log is not None and not taken:  # a tracker may be slow: others use the search meanwhile
+            self._log(self.record.header["function"].partition(":")[2], evaluation)
+        return evaluation
 
-    def _finish(self, done: JobResult) -> Evaluation:
+    def _finish(self, done: JobResult) -> tuple[Evaluation, bool]:
+        """Store the result; return the evaluation, and whether another process had taken it over."""
         known = self.record.evaluations[done.number]
         taken = known.ended >= 0 or (self._member is not None and known.owner != self._member.name)
         evaluation = known if taken else self._end(done)
@@ -389,19 +393,17 @@ class Search:
                 "one had shown no sign of life",
                 stacklevel=4,
             )
-            return known
+            return known, True
         if len(self.record.ended) == self.first and not (self.tolerate or self._join):
             self._refuse_mistakes()
         self._tell(evaluation)
-        if self._log is not None:
-            self._log(self.record.header["function"].partition(":")[2], evaluation)
         last = self.record.ended[max(self._before, len(self.record.ended) - self._identical) :]
         if evaluation.error and not self.tolerate and in_a_row(last) == self._identical:
             self.stuck = (
                 f"function must run, got the same failure {self._identical} times in a row: {cause(evaluation.error)}. "
                 "The evaluations are kept; tolerate=True (--tolerate) continues after such failures"
             )
-        return evaluation
+        return evaluation, False
 
     def _refuse_mistakes(self) -> None:
         """Delete the journal and raise a ValueError if all evaluations failed because of the same mistake."""

@@ -1,11 +1,13 @@
 """Each evaluation becomes a run of a tracker, with the real packages."""
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from hpo_envs.tuning import tune
+from hpo_envs.tuning import Search, tune
+from hpo_envs.tuning.trial import Trial
 from tests.hpo_envs.tuning import helpers
 
 
@@ -54,3 +56,16 @@ def test_evaluations_are_runs_of_wandb(tmp_path: Path, monkeypatch: pytest.Monke
 def test_other_trackers_are_named() -> None:
     with pytest.raises(ValueError, match="log must be one of mlflow, wandb, got 'mlflo', did you mean 'mlflow'"):
         tune(helpers.train, helpers.SPACE, log="mlflo")
+
+
+def test_slow_tracker_keeps_no_other_process_waiting(tmp_path: Path) -> None:
+    given: dict[str, Any] = {"out": tmp_path, "join": True, "agent": "random", "budget": 4}
+    with (
+        Search({"x": (0.0, 1.0)}, **given) as search,
+        Search({"x": (0.0, 1.0)}, **given) as other,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        begun: list[Trial] = []
+        search._log = lambda *_: begun.append(pool.submit(other.ask).result(timeout=20))
+        search.tell(search.ask(), 1.0)
+        assert [trial.number for trial in begun] == [1]
