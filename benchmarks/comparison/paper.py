@@ -15,6 +15,7 @@ from hpo_envs.benchmarks.analysis import significance
 from hpo_envs.benchmarks.plots import paper as pictures
 from hpo_envs.benchmarks.report import numbers, sentences
 from hpo_envs.benchmarks.runs.episodes import kind_of_action
+from hpo_envs.benchmarks.study.study import SEEDS, SLOW_SEEDS
 from hpo_envs.families import registry
 from hpo_envs.tables.checks import extra_module
 from hpo_envs.tables.files import atomic
@@ -182,7 +183,9 @@ def _study_of(runs: Any) -> str:
     whole = f'"{seeds[0]}-{seeds[-1]}"' if seeds == [*range(seeds[0], seeds[-1] + 1)] else str(seeds)
     lists = {"environments": environments, "agents": agents}
     body = "".join(f"{name} = [\n{''.join(f'    {v},{chr(10)}' for v in some)}]\n" for name, some in lists.items())
-    return f"seeds = {whole}\n{body}"
+    each = {*runs.groupby(["environment", "agent"])["seed"].nunique()}
+    by_cost = seeds == [*range(SEEDS)] and each == {SEEDS, SLOW_SEEDS}  # as a study without the key has them
+    return body if by_cost else f"seeds = {whole}\n{body}"
 
 
 def _toml(value: Any) -> str:

@@ -13,6 +13,7 @@ import pytest
 from hpo_envs.benchmarks import Comparison, run
 from hpo_envs.benchmarks.comparison import paper
 from hpo_envs.benchmarks.study import store
+from hpo_envs.benchmarks.study.study import from_data
 from hpo_envs.commands.main import main
 
 pytest.importorskip("matplotlib")
@@ -72,6 +73,14 @@ def test_runs_with_other_arguments_have_curves_and_study_files_of_their_own(tmp_
     ours, theirs = (f[names].sort_values(names, ignore_index=True) for f in (comparison.frame("runs"), again))
     pandas.testing.assert_frame_equal(ours, theirs)
     assert "compare study-4.toml --out runs-4/" in (tmp_path / "appendix.tex").read_text()
+
+
+def test_study_files_have_fewer_seeds_of_slow_agents() -> None:
+    env = "NMTHPO-zhen-v0"
+    some = [*run("random", env, range(100), budget=2), *run("graph-ei-rbf", env, range(20), budget=2)]
+    (text,) = paper.studies_of(Comparison.of(some).frame("runs")).values()
+    found = from_data(tomllib.loads(text))
+    assert (found.by_cost, len(found.seeds)) == (True, 100)
 
 
 def test_paper_of_a_summary_is_rejected(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
