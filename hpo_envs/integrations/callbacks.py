@@ -84,7 +84,11 @@ def xgboost_callback(trial: Trial, monitor: str) -> Any:
     class Reports(TrainingCallback):  # type: ignore[misc]
         def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
             found = {f"{name}-{metric}": v[-1] for name, log in evals_log.items() for metric, v in log.items()}
-            return report(found, epoch + 1)
+            means = {k: v[0] for k, v in found.items() if isinstance(v, tuple)}  # `xgboost.cv` has deviations, too
+            stops = report(found | means, epoch + 1)
+            if stops and means:
+                model.set_attr(best_iteration=str(epoch))  # where it ends its results
+            return stops
 
     return Reports()
 

@@ -12,7 +12,7 @@ import numpy as np
 from hpo_envs.benchmarks.tasks import PARTS, TaskSplit
 from hpo_envs.families import registry
 from hpo_envs.tables import frames, user
-from hpo_envs.tables.checks import one_of, regular
+from hpo_envs.tables.checks import one_of, regular, shown
 from hpo_envs.tables.table import Hyperparameter, Provenance, Table
 from hpo_envs.tables.user.deciding import definitions
 
@@ -94,6 +94,9 @@ class HPOB:
         if known is None:
             raise ValueError(f"initial designs must be those of a test task, got {space!r} and {dataset!r}")
         row = np.argsort(self.table(space, dataset).source_index)
+        for name, numbers in known.items():
+            if not all(type(i) is int and 0 <= i < len(row) for i in numbers):
+                raise ValueError(f"design {name} of {space}/{dataset} must have rows below {len(row)}, got {numbers}")
         return {name: [int(row[i]) for i in numbers] for name, numbers in known.items()}
 
     def _part(self, part: str) -> Mapping[str, Mapping[str, Any]]:
@@ -110,14 +113,23 @@ class HPOB:
     @functools.cache  # noqa: B019 (one folder per process)
     def _read(self, name: str) -> dict[str, Any]:
         with regular(self.folder / name).open(encoding="utf-8") as file:
-            data: dict[str, Any] = json.load(file)
+            try:
+                data: Any = json.load(file)
+            except ValueError as error:
+                data = error
+        if not isinstance(data, dict) or not all(isinstance(sets, dict) for sets in data.values()):
+            raise ValueError(f"{self.folder / name} must be JSON of search spaces and data sets, got {shown(data)}")
         return data
 
 
 def _table(space: str, dataset: str, data: Mapping[str, Any], version: str, part: str) -> Table:
-    x, y = np.array(data["X"], dtype=np.float64), np.array(data["y"], dtype=np.float64).reshape(len(data["X"]), -1)
-    if x.ndim != 2 or y.shape[1] != 1:
-        raise ValueError(f"X and y of {space}/{dataset} must be (n, d) and (n, 1), got {x.shape} and {y.shape}")
+    try:
+        x, y = (np.array(data[key], dtype=np.float64) for key in "Xy")
+    except (LookupError, TypeError, ValueError) as error:
+        raise ValueError(f"{space}/{dataset} must have arrays X and y, got {error!r}") from None
+    if x.ndim != 2 or y.shape not in ((len(x),), (len(x), 1)) or not np.isfinite(y).all():
+        got = f"{x.shape} and {y.shape}"
+        raise ValueError(f"X and y of {space}/{dataset} must be (n, d) and (n, 1), y finite, got {got}")
     low, high = np.minimum(x.min(axis=0), 0.0), np.maximum(x.max(axis=0), 1.0)
     axes = tuple(Hyperparameter(f"x{j}", "float", float(low[j]), float(high[j])) for j in range(x.shape[1]))
     metric, note = definitions.metric("accuracy", y, "max", None)

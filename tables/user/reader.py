@@ -23,6 +23,10 @@ def read(source: Any, max_bytes: int | None = None) -> Frame:
         OSError: The file cannot be read.
         ModuleNotFoundError: The file is an Optuna storage, and Optuna is not installed.
     """
+    if max_bytes is not None and max_bytes < 1:
+        raise ValueError(f"max_bytes must be at least 1, got {max_bytes}")
+    if source == "":  # the current folder, as a path
+        raise ValueError("source must be a path, got an empty text")
     if hasattr(source, "get_trials"):
         return tools.recognised(studies.of_study(source))
     if isinstance(source, (str, Path)):

@@ -198,7 +198,7 @@ def measured(found: Decisions) -> Decisions:
         metrics.append(made)
         said.append(frame.of("score", text, name))
         if empty.any():
-            text = f"{count(int(empty.sum()), 'line')} without it: failed runs"
+            text = f"{count(int(np.isnan(scores).sum()), 'line')} without it: failed runs"
             option = "another --score or a file without them" * any((empty & ~absent(frame[c])).any() for c in others)
             said.append(frame.of("score", text, name, option=option))
         ties = int((known == (known.max() if goal == "max" else known.min())).sum())
@@ -226,7 +226,7 @@ def metric(
     else:
         ends, why = numbers(bounds), "bounds as given"
         a, b = ends.tolist() if ends.shape == (2,) else (math.nan, math.nan)
-        if not (math.isfinite(a) and math.isfinite(b) and a < b):
+        if not (math.isfinite(b - a) and a < b):
             raise ValueError(f"bounds of {name} must be two finite numbers, low < high, got {shown(bounds)}")
     if low < a or high > b:
         raise ValueError(f"bounds of {name} must contain its values, {low:g} to {high:g}, got {a:g} to {b:g}")

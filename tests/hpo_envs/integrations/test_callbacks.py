@@ -22,6 +22,13 @@ def boosted(config: dict[str, Any], trial: Trial) -> None:
     model.fit(*TRAIN, eval_set=[TEST], verbose=False)
 
 
+def cross_validated(config: dict[str, Any], trial: Trial) -> None:
+    xgboost = pytest.importorskip("xgboost")
+    given = {"objective": "binary:logistic", "max_depth": 2, "eval_metric": "auc", "eta": config["rate"], "nthread": 1}
+    reports = [callbacks.xgboost_callback(trial, "test-auc")]
+    xgboost.cv(given, xgboost.DMatrix(*TRAIN), num_boost_round=9, nfold=3, seed=0, callbacks=reports)
+
+
 def lightly_boosted(config: dict[str, Any], trial: Trial) -> None:
     lightgbm = pytest.importorskip("lightgbm")
     given = {"n_estimators": 9, "num_leaves": 4, "learning_rate": config["rate"], "n_jobs": 1, "verbose": -1}
@@ -70,7 +77,13 @@ def lightning(config: dict[str, Any], trial: Trial) -> None:
 
 @pytest.mark.parametrize(
     "train, package",
-    [(boosted, "xgboost"), (lightly_boosted, "lightgbm"), (layered, "keras"), (lightning, "lightning")],
+    [
+        (boosted, "xgboost"),
+        (cross_validated, "xgboost"),
+        (lightly_boosted, "lightgbm"),
+        (layered, "keras"),
+        (lightning, "lightning"),
+    ],
 )
 def test_epochs_are_reported_and_trainings_stopped(train: Any, package: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KERAS_BACKEND", "torch")

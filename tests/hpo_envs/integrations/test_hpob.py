@@ -79,6 +79,18 @@ def test_what_is_not_there(tmp_path: Path) -> None:
     (tmp_path / "aside").rename(tmp_path / FILES["train"])
     rejects("space and data set must be a task of HPO-B v3, got '4796' and '7'", hpob.table, "4796", "7")
     rejects("initial designs must be those of a test task, got '5527' and '3'", hpob.designs, "5527", "3")
+    data = json.loads((tmp_path / FILES["test"]).read_text())
+    known = json.loads((tmp_path / DESIGNS).read_text())
+    known["4796"]["3918"]["test0"][0] = -1
+    (tmp_path / DESIGNS).write_text(json.dumps(known))
+    rejects("design test0 of 4796/3918 must have rows below 30, got", HPOB(tmp_path).designs, "4796", "3918")
+    for y, text in (([[0.5]] * 29, r"and \(29, 1\)"), ([[float("nan")]] * 30, "y finite"), ("x", "must have arrays")):
+        data["4796"]["3549"]["y"] = y
+        (tmp_path / FILES["test"]).write_text(json.dumps(data))
+        rejects(text, HPOB(tmp_path).table, "4796", "3549")
+    for broken in ("{", "[]", '{"4796": []}'):
+        (tmp_path / FILES["test"]).write_text(broken)
+        rejects("meta-test-dataset.json must be JSON of search spaces", HPOB(tmp_path).table, "4796", "3549")
     with pytest.raises(ValueError, match="version must be one of v2, v3, got 'v9'"):
         HPOB(tmp_path, "v9")  # type: ignore[arg-type]
 

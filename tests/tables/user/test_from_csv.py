@@ -116,6 +116,8 @@ def test_what_is_wrong_is_named_by_line_and_column(tmp_path: Path, text: str, me
         ({"score": "accuracy", "cost": "accuracy"}, "must be different columns, got accuracy, accuracy"),
         ({"score": "accuracy", "cost": "optimiser"}, "line 2, column optimiser: must be a number >= 0, got 'sgd'"),
         ({"score": "accuracy", "bounds": {"accuracy": (0.0, 0.5)}}, "bounds of accuracy must contain its values"),
+        ({"score": "accuracy", "bounds": {"accuracy": (-1e308, 1e308)}}, "bounds of accuracy must be two finite"),
+        ({"max_bytes": -5}, "max_bytes must be at least 1, got -5"),
         ({"score": "accuracy", "bounds": {"accuracy": 1}}, "bounds of accuracy must be two finite numbers, .*, got 1"),
         ({"score": "accuracy", "fill": {"lr": 1}, "log": {"lr": [1]}}, "log of lr must be true, false or decay, got"),
         ({"score": "accuracy", "name": "a b"}, "name must be at most 80 letters"),
@@ -130,6 +132,7 @@ def test_invalid_arguments_are_rejected(tmp_path: Path, arguments: dict[str, Any
 
 @pytest.mark.parametrize("value", [5, None, b"x", ["a.csv"]])
 def test_sources_of_other_types_are_named(value: Any) -> None:
+    rejects("source must be a path, got an empty text", user.from_csv, "")
     for build, rule in ((user.from_csv, "path must be that of"), (user.from_study, "study must be an optuna.Study")):
         rejects(rule, build, value)
 
