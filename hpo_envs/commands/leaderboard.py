@@ -86,7 +86,7 @@ def check(agent: str, folder: Path, only: Sequence[str] = (), jobs: int = 1) -> 
             given[env.id] = store.read(folder / name, env.id, who.name, check=Replay())
         isolated = {env: all(r.header.get("isolated") for r in runs) for env, runs in given.items()}
         yield from (f"{env}: no run in {folder / name}" for env, runs in given.items() if not runs)
-        yield from (f"{env}: not isolated" for env, every in isolated.items() if not every)
+        yield from (f"{env}: not isolated in {folder / name}" for env, every in isolated.items() if not every)
         there = {env: {r.seed: r for r in runs} for env, runs in given.items() if runs}
         common = sorted(set.intersection(*map(set, there.values()))) if there else []
         if len(common) < AGAIN:
@@ -102,9 +102,14 @@ def check(agent: str, folder: Path, only: Sequence[str] = (), jobs: int = 1) -> 
             for run in store.read(place):
                 before = there[run.header["env"]].pop(run.seed)
                 if store.digest([_bare(before)]) != store.digest([_bare(run)]):
-                    yield f"{run.header['env']}, seed {run.seed}: not the run that was handed in{_where(before, run)}"
+                    at = f"{run.header['env']}, seed {run.seed}"
+                    yield f"{at}: not the run in {folder / name}{_where(before, run)}"
         for id_, left in there.items():
-            yield from (f"{id_}, seed {seed}: the agent failed" for seed in again.seeds if seed in left)
+            yield from (
+                f"{id_}, seed {seed}: the agent failed, unlike in {folder / name}"
+                for seed in again.seeds
+                if seed in left
+            )
 
 
 def _bare(run: Run) -> Run:

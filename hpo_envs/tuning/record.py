@@ -142,8 +142,6 @@ def by(header: Mapping[str, Any]) -> str:
 class SearchRecord:
     """Record of a search on disk: what `begin` and `end` wrote survives the end of the process.
 
-    A power failure may lose evaluations of at most `UNSYNCED` seconds.
-
     Args:
         folder: Folder of the record, which is created if necessary.
         header: Settings of the search as plain data; None to read an existing record.

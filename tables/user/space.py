@@ -79,8 +79,8 @@ def _check(space: tuple[Hyperparameter, ...]) -> None:
         if not finite or h.low > h.high or (h.log and h.low <= 0):
             rule = "0 < low <= high" if h.log else "finite numbers, low <= high"
             raise ValueError(f"range of {h.name} must be {rule}, got {h.low:g} to {h.high:g}")
-        if h.kind == "int" and max(map(abs, (h.low, h.high, *h.values))) > 2**53:
-            raise ValueError(f"{h.name} must have ints up to 2**53, as float64 merges larger ones, got {h.high:.0f}")
+        if h.kind == "int" and abs(largest := max((h.low, h.high, *h.values), key=abs)) > 2**53:
+            raise ValueError(f"{h.name} must have ints up to 2**53, as float64 merges larger ones, got {largest:.0f}")
         for text in (t for t in (h.name, *h.values) if isinstance(t, str) and re.search("[\ud800-\udfff]", t)):
             raise ValueError(f"names and choices in space must be valid Unicode, got {text!r}")
         for parent, choices in h.conditions.items():

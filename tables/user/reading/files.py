@@ -206,8 +206,6 @@ def of_csv(source: str, content: bytes, digest: str = "") -> Frame:
     plain = content.replace(b"\0", b"")
     commas = re.search(rb'"[^"\n]*\d,\d' if delimiter == "," else rb"\d,\d", plain)
     frame = _cells(source, functools.partial(text, skipped), delimiter, width, bool(commas), bool(_ZEROS.search(plain)))
-    if len(frame) != len(kept):
-        raise ValueError(f"{source} must be CSV, got {len(frame)} lines of {len(kept)}")
     frame = frame.iloc[:, : len(header)].set_axis(header, axis=1).set_axis(numbers)[kept]
     # What trails a line is no column: nothing has a name there, nor a value.
     nothing = [n for n in header if n.startswith(UNNAMED) and frame[n].isna().all()]

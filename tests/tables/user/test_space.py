@@ -94,6 +94,7 @@ def test_configuration_spaces_with_their_conditions() -> None:
         ({"a": (-1e308, 1e308)}, r"range of a must be finite numbers, low <= high, got -1e\+308 to 1e\+308"),
         ({"a": (0, 10**5000)}, r"a must be \(low, high\), .*, got <tuple>"),
         ({"a": (2**53, 2**53 + 10)}, r"a must have ints up to 2\*\*53, .*, got 9007199254741002"),
+        ({"a": (-(2**54), 0)}, r"a must have ints up to 2\*\*53, .*, got -18014398509481984"),
         ({"a": [2**53, 2**53 + 1]}, r"a must have ints up to 2\*\*53"),
         ({"a": ["x", "\ud800"]}, r"names and choices in space must be valid Unicode, got '\\ud800'"),
         ({"b": [True, False], "a": {"choices": [1], "if": {"b": [1]}}}, "must name values of b .*, got 1"),
