@@ -25,7 +25,7 @@ def read(source: Any, max_bytes: int | None = None) -> Frame:
     """
     if max_bytes is not None and max_bytes < 1:
         raise ValueError(f"max_bytes must be at least 1, got {max_bytes}")
-    if source == "":  # the current folder, as a path
+    if isinstance(source, str) and not source:  # the current folder, as a path
         raise ValueError("source must be a path, got an empty text")
     if hasattr(source, "get_trials"):
         return tools.recognised(studies.of_study(source))
