@@ -152,5 +152,6 @@ def lines(x: Any, bands: Mapping[str, Any], ax: Any = None, measure: str = "norm
         line(ax, x, bands[agent], agent, looks[agent])
     log = measure == "normalised regret" and crowded({a: bands[a] for a in shown})
     ax.set(ylabel=measure, yscale="log" if log else "linear")
-    ax.legend(frameon=False, fontsize="small", ncols=2, loc="lower left", bbox_to_anchor=(0, 1))
+    ncols = 1 if max(map(len, shown)) > 20 else 2  # two of long names are wider than a column
+    ax.legend(frameon=False, fontsize="small", ncols=ncols, loc="lower left", bbox_to_anchor=(0, 1))
     return ax

@@ -58,6 +58,7 @@ def test_paper_folder_has_numbers_of_runs_and_repeats(tmp_path: Path, capsys: py
         subprocess.run(["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "paper.tex"], cwd=out, check=True)
 
 
+@pytest.mark.filterwarnings("error:constrained_layout")
 def test_runs_with_other_arguments_have_curves_and_study_files_of_their_own(tmp_path: Path) -> None:
     given = {"cost": "evaluations", "budget": 30}, {"cost": "evaluations", "budget": None, "subsample": 0.005}
     agents = ("random", {}), ("successive-halving", {}), ("successive-halving", {"eta": 2})
