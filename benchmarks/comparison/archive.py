@@ -29,7 +29,7 @@ from hpo_envs.benchmarks.study.scheduler import conduct, progress
 from hpo_envs.benchmarks.study.store import Store
 from hpo_envs.benchmarks.study.study import SLOW_SEEDS, Study, entrants, from_data, from_file
 from hpo_envs.tables import screen
-from hpo_envs.tables.checks import regular
+from hpo_envs.tables.checks import naming, regular
 from hpo_envs.tables.files import atomic, unpacked
 
 TRACK = Path(__file__).with_name("hpo_envs-2026.toml")
@@ -76,7 +76,8 @@ def opened(path: Path) -> Iterator[tuple[Study, Path]]:
             raise ValueError(f"{path} must be an archive of runs (python -m {__name__} build), got {error}") from None
         for file in (*parts, *({manifest.NAME} & files.keys())):
             (Path(name) / file).parent.mkdir(exist_ok=True)
-            (Path(name) / file).write_bytes(files[file])
+            with naming(Path(name) / file):
+                (Path(name) / file).write_bytes(files[file])
         yield study, Path(name)
 
 

@@ -68,6 +68,16 @@ def test_archives_that_are_rejected(built: Path, tmp_path: Path) -> None:
     rejects("an archive must have all runs of its track, got INCOMPLETE: 6 of 24", archive.build, tmp_path / "lost")
 
 
+def test_full_disk_of_temporary_files_is_named(built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(path: Path, content: bytes) -> int:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(Path, "write_bytes", full)
+    rejects(f"No space left on device: '{tmp_path}/hpo-envs-archive-", study_of, built, error=OSError)
+    assert not [*tmp_path.iterdir()]
+
+
 def test_nothing_is_written_outside_of_the_folder(built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     content, target = built.read_bytes(), tmp_path / "temporary"
     target.mkdir()
