@@ -111,7 +111,7 @@ def lost(info: Mapping[str, Any]) -> bool:
 
 def check_reward(reward: Any, objectives: int) -> None:
     """Raise a ValueError unless `reward` is a finite number for each objective."""
-    if type(reward) is float and objectives == 1 and math.isfinite(reward):
+    if isinstance(reward, float) and objectives == 1 and math.isfinite(reward):
         return
     found = np.asarray(reward)
     if found.dtype.kind not in "iuf" or found.ndim > 1 or found.size != objectives or not np.isfinite(found).all():
