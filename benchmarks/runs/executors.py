@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hpo_envs.benchmarks.runs.limits import WorkerLost as WorkerLost
+from hpo_envs.tables.checks import shown
 
 
 @dataclass(eq=False)
@@ -128,7 +129,9 @@ class PooledCalls(Calls):
                 call = next((c for c in self._calls if c.foreign == alike), call)
             try:
                 if self._made is None:
-                    self._made = self._factory()
+                    self._made = made = self._factory()
+                    if not callable(getattr(made, "submit", None)):
+                        raise ValueError(f"executor must be a factory of objects with submit, got {shown(made)} of it")
                 future = self._made.submit(_caught, call.function, call.argument)
             except concurrent.futures.BrokenExecutor as error:
                 self._replace(error)

@@ -9,10 +9,24 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hpo_envs.benchmarks import Comparison
+from hpo_envs.agents.random import RandomSearch
+from hpo_envs.benchmarks import Comparison, run
 from hpo_envs.benchmarks.analysis import regret
 from hpo_envs.benchmarks.runs import Run
 from hpo_envs.benchmarks.study import store
+
+
+class Repeats(RandomSearch):
+    """An agent that inherits `random_first`, but not what it says."""
+
+    def ask(self) -> Any:
+        return 0
+
+
+def test_agent_is_random_search_only_if_its_scores_are() -> None:
+    made = [r for agent in ("random", "bo", Repeats) for r in run(agent, "NMTHPO-zhen-v0", range(3), budget=3)]
+    said = {r["agent"]: r["random"] for r in Comparison.of(made).scores["tracks"][0]["ranking"]}
+    assert said == {"random": 1, "bo": 1, "Repeats": 0}
 
 
 def test_summary_is_plain_and_complete(runs: list[Run], summarised: dict[str, Any]) -> None:

@@ -92,6 +92,9 @@ def test_exceptions_are_raised_and_losses_name_the_call() -> None:
         calls.submit(abs, -1)
         rejects(r"the executor lost -1 each time, last by OSError\('gone'\)", calls.next, error=WorkerLost)
     rejects("executor must be a concurrent.futures.Executor or a factory of one, got 3", PooledCalls, 3)
+    calls = PooledCalls(dict)
+    calls.submit(fails, 3)
+    rejects(r"executor must be a factory of objects with submit, got \{\} of it", calls.next)
 
 
 @pytest.mark.parametrize("factory", FACTORIES[:3])
