@@ -109,12 +109,14 @@ class Candidates(Incumbent):
         return np.array(np.unravel_index(row, self._shape)) if self._grid else int(row)
 
     def row(self, action: Any) -> int:
-        """Return the candidate that an action evaluates, without its level."""
-        if type(action) is int:
+        """Return the candidate that an action evaluates, without its level; ValueError if the action is not valid."""
+        if type(action) is int and 0 <= action < self.count and not self._grid:
             return action
-        if self._grid:
-            return int(np.ravel_multi_index(tuple(int(i) for i in action), self._shape))
-        return int(np.asarray(action).reshape(-1)[0])
+        parts = np.asarray(action).reshape(-1)
+        valid = parts.dtype.kind in "iu" and len(parts) == len(self._shape) and (parts >= 0).all()
+        if not valid or (parts >= self._shape).any():
+            raise ValueError(f"action must be that of a candidate, {self._shape} in all, got {action!r}")
+        return int(np.ravel_multi_index(tuple(parts), self._shape)) if self._grid else int(parts[0])
 
     def submit(self, row: int, level: int | None = None) -> Any:
         """Return the action that evaluates a candidate, and record the candidate as suggested and pending."""

@@ -13,7 +13,7 @@ from hpo_envs.agents.candidates import Candidates
 from hpo_envs.agents.problem import Problem, affordable, resources_of
 from tests.agents.multifidelity.helpers import make, play
 from tests.contracts.test_agents import missing_extra
-from tests.helpers import raises
+from tests.helpers import raises, rejects
 
 OK, FAILED, LATE = {"cost": 1.0, "status": "ok"}, {"cost": 1.0, "status": "failed"}, {"finished": False}
 X = np.random.default_rng(0).random((12, 2))
@@ -28,6 +28,14 @@ def test_actions_and_candidates_are_one_to_one(problem: Problem) -> None:
     assert (c.count, [c.row(c.action(row)) for row in range(12)]) == (12, list(range(12)))
     assert all(c.action(row) in problem.action_space for row in range(12))
     assert c.features.shape == (12, 2)
+
+
+@pytest.mark.parametrize("problem", [ROWS, PAIRS, GRID], ids=["rows", "pairs", "grid"])
+def test_actions_outside_the_space_are_refused(problem: Problem) -> None:
+    c, valid = Candidates(problem), np.atleast_1d(problem.action_space.sample())
+    wrong: list[Any] = [valid - 100, valid + 100, valid + 0.5, "3", [*valid, 1], None]
+    for action in wrong:
+        rejects("action must be that of a candidate", c.note, action, 0.0, OK)
 
 
 def test_what_is_pending_or_tried_is_not_free() -> None:
