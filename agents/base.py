@@ -118,6 +118,16 @@ def check_reward(reward: Any, objectives: int) -> None:
         raise ValueError(f"reward must be {objectives} finite number(s), got {reward!r}")
 
 
+def is_random(agent: Agent, count: int) -> bool:
+    """Return whether an agent's first `count` evaluations are those of random search, by its `random_first`.
+
+    A class of another package must state the attribute itself: one that it inherits says nothing about its `ask`.
+    """
+    kind = type(agent)
+    stated = kind.__module__.startswith("hpo_envs.") or "random_first" in vars(kind)
+    return bool(stated and count <= agent.random_first)
+
+
 class Incumbent:
     """The best evaluated action so far, on any space; `objectives` is the number of rewards.
 

@@ -18,7 +18,7 @@ from typing import IO, Any
 import numpy as np
 
 from hpo_envs.agents import Agent, Problem, make_each, wire
-from hpo_envs.agents.base import prepare_each
+from hpo_envs.agents.base import is_random, prepare_each
 from hpo_envs.agents.problem import sealed
 from hpo_envs.agents.registry import entry, factory, version_of
 
@@ -71,8 +71,8 @@ class ServedAgents:
         return [_kept(agent.recommend()) for agent in self._agents]
 
     def random(self, counts: list[int]) -> list[bool]:
-        """Return, for each agent, whether its number of evaluations, in `counts`, is at most its `random_first`."""
-        return [bool(k <= agent.random_first) for k, agent in zip(counts, self._agents, strict=True)]
+        """Return, for each agent, whether it was random search in its number of evaluations, see `base.is_random`."""
+        return [is_random(agent, k) for k, agent in zip(counts, self._agents, strict=True)]
 
     def trained_on(self) -> list[list[str]]:
         """Return, for each agent, the sorted languages and task groups in its `trained_on`."""

@@ -112,14 +112,6 @@ def tracks_of(first: Mapping[str, Header], scored: ByAgent) -> list[tuple[str, l
     return named
 
 
-def _is_random(own: ScoredRuns, base: ScoredRuns | None) -> bool:
-    """Return whether runs say that they are random search's, and have its scores where it ran, too."""
-    if base is None or not own.random.all():
-        return bool(own.random.all())
-    _, here, there = np.intersect1d(own.seeds, base.seeds, return_indices=True)
-    return np.array_equal(own.anytime[here], base.anytime[there])
-
-
 def track(name: str, envs: Sequence[str], scored: ByAgent) -> dict[str, Any]:
     """Return the ranking, pairs and means per environment (`heat`) of a track's agents; see `significance.judged`."""
     family = registry.family_of(envs[0].partition(" ")[0])
@@ -140,7 +132,7 @@ def track(name: str, envs: Sequence[str], scored: ByAgent) -> dict[str, Any]:
         record["final"] = intervals.interval(intervals.padded(ends))
         record["solved"] = np.nan if raw else float(np.mean([(s <= regret.SOLVED).mean() for s in ends]))
         record["constant"] = all(len(s) > 1 and float(np.ptp(s)) < 1e-12 for s in strata[a])
-        record["random"] = sum(_is_random(scored[e][a], scored[e].get("random")) for e in envs)
+        record["random"] = sum(bool(scored[e][a].random.all()) for e in envs)
         record["first"] = sum(m <= b + 1e-12 for m, b in zip(means[a], best, strict=True))
         ranking.append(record)
     return {

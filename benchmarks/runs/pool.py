@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.agents import Agent
-from hpo_envs.agents.base import prepare_each
+from hpo_envs.agents.base import is_random, prepare_each
 
 
 class AgentPool:
@@ -45,8 +45,8 @@ class AgentPool:
         return (agent.recommend() for agent in self._agents)
 
     def random(self, counts: Sequence[int]) -> Sequence[bool]:
-        """Return for each agent whether all its evaluations equal those of random search, see `Agent.random_first`."""
-        return [k <= agent.random_first for k, agent in zip(counts, self._agents, strict=True)]
+        """Return for each agent whether it was random search in its number of evaluations, see `base.is_random`."""
+        return [is_random(agent, k) for k, agent in zip(counts, self._agents, strict=True)]
 
     def trained_on(self) -> Sequence[Iterable[str]]:
         """Return the training languages of each agent, see `Agent.trained_on`."""

@@ -23,7 +23,7 @@ class Repeats(RandomSearch):
         return 0
 
 
-def test_agent_is_random_search_only_if_its_scores_are() -> None:
+def test_agent_is_not_random_search_because_it_inherits_from_it() -> None:
     made = [r for agent in ("random", "bo", Repeats) for r in run(agent, "NMTHPO-zhen-v0", range(3), budget=3)]
     said = {r["agent"]: r["random"] for r in Comparison.of(made).scores["tracks"][0]["ranking"]}
     assert said == {"random": 1, "bo": 1, "Repeats": 0}

@@ -78,7 +78,7 @@ def test_sensitivity_is_that_of_the_rows(cli: Any) -> None:
         (["nmthpo/zhen", "--seed", "-1"], "--seed must be an int >= 0, got -1"),
         *(
             ([f"{name}-v0"], f"an id whose rewards are in one table, got {name}-v0")
-            for name in ("CushLEPOR-ted-ende", "NMTHPO", "FunctionHPO", "CharMiniLive-eng-lstm")
+            for name in ("CushLEPOR-ted-ende", "NMTHPO", "FunctionHPO")
         ),
         (["NMTHPO-zz-v0"], "did you mean 'NMTHPO-v0'"),
         (["fiesta/ner", "--sensitivity"], "must have a hyperparameter that varies"),
