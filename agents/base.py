@@ -121,7 +121,7 @@ def check_reward(reward: Any, objectives: int) -> None:
 def is_random(agent: Agent, count: int) -> bool:
     """Return whether an agent's first `count` evaluations are those of random search, by its `random_first`.
 
-    A class of another package must state the attribute itself: one that it inherits says nothing about its `ask`.
+    A class of another package must state the attribute itself, since one that it inherits may not fit its `ask`.
     """
     kind = type(agent)
     stated = kind.__module__.startswith("hpo_envs.") or "random_first" in vars(kind)

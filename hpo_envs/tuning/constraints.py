@@ -35,15 +35,18 @@ def parsed_constraints(texts: Iterable[str]) -> dict[str, tuple[str, float]]:
     """Parse constraints from texts such as `latency<=20`.
 
     Raises:
-        ValueError: A text does not have this form.
+        ValueError: A text does not have this form, or two have the same metric.
     """
-    found = {}
+    found: dict[str, tuple[str, float]] = {}
     for text in texts:
-        match = re.fullmatch(r"\s*(.+?)\s*(<=|>=)\s*(\S+)\s*", text)
         try:
-            found[match[1]] = match[2], float(match[3])  # type: ignore[index]
-        except (TypeError, ValueError):
+            name, relation, bound = re.fullmatch(r"\s*(.+?)\s*(<=|>=)\s*(\S+)\s*", text).groups()  # type: ignore[union-attr]
+            number = float(bound)
+        except (AttributeError, ValueError):
             raise ValueError(f"constraint must be as in latency<=20, got {text!r}") from None
+        if name in found:
+            raise ValueError(f"constraint must be one for each metric (return it by two names), got two of {name}")
+        found[name] = relation, number
     return found
 
 

@@ -87,6 +87,7 @@ def test_wrong_constraints_are_named(constraints: Any, message: str) -> None:
 
 
 def test_constraints_are_written_as_text_and_needed_by_tell() -> None:
+    rejects("constraint must be one for each metric .*, got two of l", parsed_constraints, ["l<=20", "l >= 1"])
     assert parsed_constraints(["latency<=20", "top 5 >= 1e-2"]) == {"latency": ("<=", 20.0), "top 5": (">=", 0.01)}
     rejects("constraint must be as in latency<=20, got 'latency<20'", parsed_constraints, ["latency<20"])
     search = Search(SPACE, constraints=RULES, tolerate=True)
