@@ -26,7 +26,7 @@ from hpo_envs.core.params import check_int
 from hpo_envs.tables.checks import nearest, scalar, shown
 from hpo_envs.tuning import prior
 from hpo_envs.tuning.constraints import checked
-from hpo_envs.tuning.record import ADDRESS, CHECKPOINTS, NAME, SearchRecord, encoded
+from hpo_envs.tuning.record import ADDRESS, CHECKPOINTS, NAME, SearchRecord, decoded, encoded
 
 IDS = tuple(
     Spec(f"{name}-v0", (), vector_entry_point="hpo_envs.tuning.tune", family=name)
@@ -241,11 +241,13 @@ def _header(
 ) -> dict[str, Any]:  # fmt: skip
     """Return the settings of the search that its parameters and its agent determine, as plain data."""
     p, table = params, params.table
+    objects = []
     for h in p.points.space:
         texts = [json.dumps(encoded(v)) for v in h.values]
         if len({*texts}) < len(texts) or any(ADDRESS in text for text in texts):
             rule = "differ as texts, and have the same ones in each process (__str__)"
             raise ValueError(f"choices of {h.name} must {rule}, got {', '.join(texts)}")
+        objects += [h.name] if repr([*map(decoded, json.loads(f"[{', '.join(texts)}]"))]) != repr([*h.values]) else []
     spec = IDS[p.levels is not None]
     run = header_of(p, spec, {"function": p.function}, agent, hyperparameters)
     if hasattr(p.function, "digests"):
@@ -259,7 +261,7 @@ def _header(
         "agent": run["agent"], "hyperparameters": run["hyperparameters"], "seed": seed, "budget": float(p.budget),
         "budget_unit": p.budget_unit, "cost_unit": p.cost_unit, "actions": p.kind,
         **({"program": p.function.options} if hasattr(p.function, "options") else {"data": data_of(p.function)}),
-        "run": run,
+        **({"objects": objects} if objects else {}), "run": run,
     }  # fmt: skip
     plain: dict[str, Any] = json.loads(json.dumps(header, default=str))
     return plain

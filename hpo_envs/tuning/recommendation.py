@@ -1,5 +1,6 @@
 """Ranking of configurations by predicted mean, with intervals; choice of the evaluations to repeat."""
 
+import itertools
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -130,11 +131,19 @@ def _kernels(x: Any, z: Any, groups: Any) -> tuple[Any, list[KernelFit]]:
     return weights / weights.sum(), kernels
 
 
+def repeated(evaluations: Sequence[Evaluation]) -> list[Evaluation]:
+    """Return the repeats since the last new configuration began."""
+    return [*itertools.takewhile(lambda e: e.repeats >= 0, reversed(evaluations))][::-1]
+
+
 def to_confirm(header: Mapping[str, Any], evaluations: Sequence[Evaluation], times: int) -> int | None:
-    """Return the number of the evaluation to repeat next; None without finalists, or once each has `times` repeats."""
-    counts = Counter(e.repeats for e in evaluations if e.repeats >= 0)
-    chosen = [*counts]
+    """Return the number of the evaluation to repeat next; None without finalists, or once each has `times` repeats.
+
+    The finalists are those at the end of the search, which a larger budget may have moved.
+    """
+    counts, last = Counter(e.repeats for e in evaluations if e.repeats >= 0), repeated(evaluations)
+    chosen = [*dict.fromkeys(e.repeats for e in last)]
     if len(chosen) < FINALISTS:
-        others = [r.evaluation.number for r in ranked(header, [e for e in evaluations if e.repeats < 0])]
-        chosen += [number for number in others if number not in counts][: FINALISTS - len(chosen)]
+        others = [r.evaluation.number for r in ranked(header, evaluations[: len(evaluations) - len(last)])]
+        chosen += [number for number in others if number not in chosen][: FINALISTS - len(chosen)]
     return min((n for n in chosen if counts[n] < times), key=lambda n: counts[n], default=None)

@@ -479,7 +479,7 @@ def _is_header(header: Mapping[str, Any]) -> bool:
     kinds: dict[str, type] = {"hyperparameters": dict, "objectives": list, "goals": list, "agent": str, "function": str}
     kinds |= {"budget_unit": str, "cost_unit": str, "candidates": int}
     more: dict[str, type] = {"actions": str, "picked": str, "program": dict, "bounds": dict, "confirm": int}
-    more["data"] = dict
+    more |= {"data": dict, "objects": list}
     program = header.get("program", {"command": ""})
     names, limits, points = header["objectives"], header.get("constraints", {}), points_of(header)
     if points.space:

@@ -30,7 +30,7 @@ from hpo_envs.tuning.execution.tracking import tracker_of
 from hpo_envs.tuning.execution.workers import Job, JobResult
 from hpo_envs.tuning.mistakes import TEXT, cause, in_a_row, mistake, shortened
 from hpo_envs.tuning.preparation import Preparation
-from hpo_envs.tuning.recommendation import FINALISTS, to_confirm
+from hpo_envs.tuning.recommendation import FINALISTS, repeated, to_confirm
 from hpo_envs.tuning.record import CHECKPOINTS, NAME, REPORTS, Evaluation, SearchRecord, apart, other_space, plain
 from hpo_envs.tuning.trial import Trial
 from hpo_envs.tuning.tuned import Tuned
@@ -425,7 +425,7 @@ class Search:
     def _continues(self) -> bool:
         """Whether a new configuration may be evaluated; the budget of repeats is reserved."""
         each = self._repeat or self.record.spent / max(len(self.record.ended), 1)
-        repeats = sum(e.repeats >= 0 for e in self.record.evaluations) if self._confirm else 0
+        repeats = len(repeated(self.record.evaluations)) if self._confirm else 0
         kept = each * max(0, FINALISTS * self._confirm - repeats)
         return self._left() > kept and not self._agent.done and self._untried != set()
 

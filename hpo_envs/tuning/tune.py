@@ -156,6 +156,11 @@ def join(folder: Path, workers: int = 1, executor: Any = "auto", seconds: float 
         ValueError: See `tune`, for instance after a change of code.
     """
     h = SearchRecord(folder).header
+    if h.get("objects"):
+        raise ValueError(
+            f"out must be a search whose choices can be read, got {folder}, where "
+            f"those of {', '.join(h['objects'])} are objects of a program: call tune(..., join=True) in it instead"
+        )
     names, goals = h["objectives"], h["goals"]
     whole_budget = h["budget"] == int(h["budget"]) and h["budget_unit"] != h["cost_unit"]
     given = dict(

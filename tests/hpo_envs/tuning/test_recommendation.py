@@ -53,6 +53,15 @@ def test_finalists_are_confirmed_within_budget(tmp_path: Path) -> None:
         assert again.done
 
 
+def test_larger_budget_has_finalists_of_its_own(tmp_path: Path) -> None:
+    given: dict[str, Any] = {"agent": "random", "confirm": 1, "out": tmp_path, "progress": False}
+    scores = iter(np.arange(100.0))
+    tune(lambda config: next(scores), {"x": (0.0, 1.0)}, budget=9, **given)
+    tuned = tune(lambda config: next(scores), {"x": (0.0, 1.0)}, budget=20, **given)
+    assert [e.repeats for e in tuned.evaluations[9:17]] == [-1] * 8
+    assert {*range(9, 17)} > {e.repeats for e in tuned.evaluations[17:]} != set()  # one may have its repeat already
+
+
 def test_repeats_of_trainings_have_their_epochs_reserved() -> None:
     tuned = tune(helpers.epochs, SPACE, epochs=9, budget=90, confirm=1, progress=False)
     assert sum(e.repeats >= 0 for e in tuned) == 3

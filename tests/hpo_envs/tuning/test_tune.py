@@ -412,6 +412,13 @@ def test_new_search_refuses_reports_and_checkpoints_of_others(tmp_path: Path) ->
         tune(helpers.train, helpers.SPACE, **given)
 
 
+def test_search_with_objects_as_choices_is_not_joined_from_outside(tmp_path: Path) -> None:
+    space = {"x": (0.0, 1.0), "act": [Path, None], "deep": [(1, (2.5, None)), [3], float("inf")]}
+    tune(helpers.train, space, budget=2, out=tmp_path, join=True, progress=False, tolerate=True)
+    module = importlib.import_module("hpo_envs.tuning.tune")
+    rejects("those of act are objects of a program", module.join, tmp_path)
+
+
 def test_resuming_keeps_the_candidates(tmp_path: Path) -> None:
     given: dict[str, Any] = {"agent": "random", "out": tmp_path, "progress": False}
     tune(helpers.train, helpers.SPACE, budget=3, candidates=50, **given)
