@@ -483,13 +483,20 @@ class Search:
         p, begun = self._params, self.record.evaluations[done.number]
         outcomes = [outcome for _, outcome in done.outcomes]
         last = outcomes[-1] if outcomes else Outcome("failed", error="function must yield at least one score, got none")
+        over = None  # the last result of a training that was there already, or had ended by itself before
+        if not outcomes and p.kind == "fidelity":
+            same = (e for e in reversed(self.record.ended) if e.action[0] == begun.action[0])
+            over = next((e for e in same if e.rewards is not None), None)
+            last = last if over is None else Outcome("ok", over.metrics)
         status = last.status
         good = [float(reward_of(o, p).sum()) for o in outcomes if o.status == "ok"]
         best = None
         if p.kind == "fidelity":
             row, level = begun.action
             best = max([*good, self._best.get(row, -np.inf)])
-            if status == "ok" and done.outcomes[-1][0] < level + 1:
+            if over is not None:
+                status = "ok" if over.status == "ok" and over.action[1] >= level else "truncated"
+            elif status == "ok" and done.outcomes[-1][0] < level + 1:
                 status = "truncated"
         elif status == "ok" and done.curve and done.curve[-1][0] < (self._steps or done.stopped * np.inf):
             status = "truncated"
@@ -499,9 +506,10 @@ class Search:
             more["forecast"] = done.forecast
         if self._constraints and last.status == "ok":
             more["violations"] = violations(self._constraints, last.metrics)
+        spent = cost if over is not None or p.budget_unit == p.cost_unit else self._share(begun, done)
         evaluation = self.record.end(
             done.number, status=status, rewards=reward_of(last, p).tolist() if last.status == "ok" else None,
-            metrics=last.metrics, spent=cost if p.budget_unit == p.cost_unit else self._share(begun, done), cost=cost,
+            metrics=last.metrics, spent=spent, cost=cost,
             seconds=sum(o.seconds for o in outcomes), best=None if best is None or not np.isfinite(best) else best,
             error=last.error and shortened(last.error, TEXT), started=done.started, worker=done.worker, **more,
         )  # fmt: skip

@@ -375,6 +375,21 @@ def test_training_that_leads_goes_on_where_two_changed_places(tmp_path: Path) ->
     assert forecast(np.array([0.21, 0.18]), np.array([0.35, 0.36]), 0.54)[1] < 0.36  # by its line it should stop
 
 
+@pytest.mark.parametrize("agent", ["asha", "successive-halving", "hyperband", "curve-ranker", "freeze-thaw"])
+def test_trainings_that_end_by_themselves_are_truncated(agent: str) -> None:
+    def ends(config: dict[str, Any]) -> Any:
+        yield from (config["x"] * epoch / 9 for epoch in range(1, 4))
+
+    tuned = tune(ends, {"x": (0.0, 1.0)}, epochs=9, budget=45, agent=agent, progress=False)
+    assert {e.status for e in tuned} <= {"ok", "truncated"}
+    assert math.fsum(e.spent for e in tuned) >= 36
+    for e in tuned:
+        row, level = e.action
+        assert e.status == ("ok" if level < 3 else "truncated")
+        assert e.metrics["score"] == e.config["x"] * min(level + 1, 3) / 9
+        assert e.spent <= 3 or not any(d.action[0] == row for d in tuned.evaluations[: e.number])
+
+
 def test_search_stops_after_identical_failures_and_keeps_them(tmp_path: Path, capsys: Any) -> None:
     space, given = {"x": (0.0, 1.0)}, {"budget": 12, "out": tmp_path, "progress": False}
     with pytest.raises(ValueError, match=r"the same failure 5 times in a row: RuntimeError: out of memory \(.*raise"):
