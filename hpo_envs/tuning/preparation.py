@@ -110,13 +110,14 @@ class Preparation:
             objective=objective, goal=goal, bounds=bounds, best=best, reference=reference, candidates=count,
             candidate_seed=seed, checkpoints=folder / CHECKPOINTS,
         )  # fmt: skip
-        handed, known = _sources(sources, params)
+        limits = checked(constraints) if constraints else {}
+        handed, known = _sources(sources, params, limits)
         problem = Problem(**params.problem(), sources=handed)
         with one_blas_thread(), _unknown_names():
             made = _make_agent(agent, problem, seed + salt, hyperparameters, workers)
         header = {**_header(params, agent, hyperparameters, seed, epochs), "candidates": count}
-        if constraints:
-            header["constraints"] = checked(constraints)
+        if limits:
+            header["constraints"] = limits
         if bounds is not None:
             header["bounds"] = {m.name: [m.low, m.high] for m in params.rewarded}
         _warn(header["run"])
@@ -187,11 +188,14 @@ def _actions(agent: Any, epochs: int | None, candidates: Any, objective: Any, fu
     return "candidates" if {"rows", "objectives"} & supports and (budget or "box" not in supports) else "box"
 
 
-def _sources(given: tuple[Any, ...], params: FunctionParams) -> tuple[tuple[Source, ...], list[dict[str, Any]]]:
+def _sources(
+    given: tuple[Any, ...], params: FunctionParams, constraints: Mapping[str, Any]
+) -> tuple[tuple[Source, ...], list[dict[str, Any]]]:
     """Return the source tasks and the configurations to evaluate first: on a box, the best of each source in turn."""
     handed, bests, moved = list[Source](), list[list[dict[str, Any]]](), list[str]()
     for each in given:
-        found, said = prior.bests(each, params, -(-KNOWN // len(given))) if params.kind == "box" else ([], [])
+        most = -(-KNOWN // len(given))
+        found, said = prior.bests(each, params, most, constraints) if params.kind == "box" else ([], [])
         bests.append(found)
         moved += said
         try:

@@ -10,6 +10,7 @@ from hpo_envs.agents import Source
 from hpo_envs.core.engines.function.params import FunctionParams
 from hpo_envs.tables.table import Table, feature_matrix, is_number
 from hpo_envs.tables.user.space import Points
+from hpo_envs.tuning.constraints import violations
 from hpo_envs.tuning.record import encoded
 from hpo_envs.tuning.tuned import Tuned, load
 
@@ -51,15 +52,19 @@ def source(given: Any, params: FunctionParams) -> Source:
     return Source(name, features, rewards, costs)
 
 
-def bests(given: Any, params: FunctionParams, count: int) -> tuple[list[dict[str, Any]], list[str]]:
+def bests(
+    given: Any, params: FunctionParams, count: int, constraints: Mapping[str, Any]
+) -> tuple[list[dict[str, Any]], list[str]]:
     """Return the best configurations of another search, clipped to this space, and a text for each clipped value.
 
-    Configurations without a finite score or any hyperparameter of this space, or with an invalid value, are left out.
+    Configurations without a finite score or any hyperparameter of this space, or with an invalid value, are left out,
+    and so are those whose metrics are known to violate a constraint.
 
     Args:
         given: See `source`.
         params: The new search; hyperparameters that `given` lacks are set to the middle of their range.
         count: Largest number of distinct configurations.
+        constraints: Constraints of the new search, see `constraints.checked`.
 
     Raises:
         ValueError: `given` has another type or goal.
@@ -72,7 +77,9 @@ def bests(given: Any, params: FunctionParams, count: int) -> tuple[list[dict[str
         scored = [(float(r.sum()), points.config(row)) for r, row in zip(given.rewards, raw, strict=False)]
     else:
         known = _read(given, params)[1]
-        scored = [(_total(metrics, params), dict(config)) for config, metrics, _ in known]
+        scored = [
+            (_total(metrics, params), dict(config)) for config, metrics, _ in known if _meets(metrics, constraints)
+        ]
     found, said = list[dict[str, Any]](), list[str]()
     for score, config in sorted(scored, key=lambda pair: -pair[0]):
         moved = list[str]()
@@ -83,6 +90,11 @@ def bests(given: Any, params: FunctionParams, count: int) -> tuple[list[dict[str
         if len(found) == count:
             break
     return found, said
+
+
+def _meets(metrics: Mapping[str, Any], constraints: Mapping[str, Any]) -> bool:
+    known = {name: rule for name, rule in constraints.items() if is_number(metrics.get(name))}
+    return all(v <= 0.0 for v in violations(known, metrics))
 
 
 def _total(metrics: Mapping[str, Any], params: FunctionParams) -> float:

@@ -38,6 +38,14 @@ def test_frames_tables_and_earlier_searches() -> None:
     assert source(again, params()) is again
 
 
+def test_known_infeasible_configurations_are_not_evaluated_first() -> None:
+    given: dict[str, Any] = {"constraints": {"size": ("<=", 0.5)}, "progress": False}
+    frame = pd.DataFrame({"x": [0.9, 0.4, 0.8, 0.3, 0.2], "score": [9.0, 4.0, 8.0, 3.0, 2.0]})
+    frame["size"] = frame["x"]
+    tuned = tune(lambda c: {"score": c["x"], "size": c["x"]}, {"x": (0.0, 1.0)}, budget=3, sources=[frame], **given)
+    assert [e.config["x"] for e in tuned] == [0.4, 0.3, 0.2]
+
+
 def test_sources_with_the_other_goal_are_refused(tmp_path: Path) -> None:
     given: dict[str, Any] = {"budget": 2, "progress": False, "out": tmp_path}
     tuned = tune(helpers.train, helpers.SPACE, goal="min", **given)
