@@ -44,6 +44,9 @@ TUNE_OPTIONS = (
 )  # fmt: skip
 """Options that are arguments of `tune`."""
 
+JOINED = ("workers", "executor", "seconds", "json")
+"""Options that a process has of its own when it joins a search without a function."""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
@@ -86,6 +89,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--json", action="store_true", help="print the best evaluation as one JSON object")
 
 
+def _given(args: argparse.Namespace) -> list[str]:
+    """Return the names of the options that have another value than their default."""
+    parser = argparse.ArgumentParser()
+    add_arguments(parser)
+    return [name for name, value in vars(parser.parse_args([])).items() if getattr(args, name) != value]
+
+
 def run(args: argparse.Namespace) -> int:
     """Tune, join or salvage a search, and print a summary of it."""
     if args.salvage is not None:
@@ -94,6 +104,9 @@ def run(args: argparse.Namespace) -> int:
     from hpo_envs.tuning.tune import join
 
     if args.join is not None and args.function is None and args.command_line is None:
+        if others := [name for name in _given(args) if name not in ("join", *JOINED)]:
+            took, got = (", ".join(f"--{n.replace('_', '-')}" for n in names) for names in (JOINED, others))
+            raise ValueError(f"--join without a function must have no options but {took}, got {got}")
         sys.path.insert(0, str(Path.cwd()))
         print(f"{args.join} runs {SearchRecord(args.join).header['function']}", file=sys.stderr)
         _show(args, join(args.join, args.workers, args.executor, args.seconds), args.join)

@@ -423,11 +423,13 @@ class Search:
 
     @property
     def _continues(self) -> bool:
-        """Whether a new configuration may be evaluated; the budget of repeats is reserved."""
+        """Whether a new configuration may be evaluated; the budget of repeats is reserved while there are finalists."""
         each = self._repeat or self.record.spent / max(len(self.record.ended), 1)
         repeats = len(repeated(self.record.evaluations)) if self._confirm else 0
         kept = each * max(0, FINALISTS * self._confirm - repeats)
-        return self._left() > kept and not self._agent.done and self._untried != set()
+        if 0 < self._left() <= kept and (self.record.running or self._repeated() is not None):
+            return False
+        return self._left() > 0 and not self._agent.done and self._untried != set()
 
     def _repeated(self) -> int | None:
         """Return the number of the evaluation to repeat next; None if there is none or no budget is left."""

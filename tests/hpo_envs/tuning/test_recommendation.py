@@ -59,7 +59,14 @@ def test_larger_budget_has_finalists_of_its_own(tmp_path: Path) -> None:
     tune(lambda config: next(scores), {"x": (0.0, 1.0)}, budget=9, **given)
     tuned = tune(lambda config: next(scores), {"x": (0.0, 1.0)}, budget=20, **given)
     assert [e.repeats for e in tuned.evaluations[9:17]] == [-1] * 8
-    assert {*range(9, 17)} > {e.repeats for e in tuned.evaluations[17:]} != set()  # one may have its repeat already
+    assert {*range(9, 17)} & {e.repeats for e in tuned.evaluations[17:]}
+    assert len(tuned) == 20
+
+
+def test_budget_of_repeats_without_finalists_is_used() -> None:
+    given: dict[str, Any] = {"constraints": {"size": ("<=", -1.0)}, "confirm": 1, "budget": 9, "progress": False}
+    tuned = tune(lambda c: {"score": c["x"], "size": c["x"]}, {"x": (0.0, 1.0)}, **given)
+    assert [e.repeats for e in tuned] == [-1] * 9
 
 
 def test_repeats_of_trainings_have_their_epochs_reserved() -> None:

@@ -145,12 +145,17 @@ def test_process_of_other_namespace_is_judged_by_its_sign_of_life(tmp_path: Path
     member.close()
 
 
-def test_search_with_other_code_or_agent_is_not_joined(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_search_with_other_code_or_agent_is_not_joined(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.setenv("CALLS", str(tmp_path / "calls"))
     out, _ = begin(tmp_path)
     (tmp_path / f"{module(tmp_path)}.py").write_text(SLOW.replace('config["x"]', '2 * config["x"]'))
     assert main(["tune", "--join", str(out)]) == 2
+    capsys.readouterr()
+    assert main(["tune", "--join", str(out), "--budget", "90", "--workers", "2"]) == 2
+    assert "--join without a function must have no options but --workers, " in capsys.readouterr().err
     with pytest.raises(ValueError, match="join must be False for agents that plan alone or pause trainings"):
         tune(helpers.epochs, helpers.SPACE, agent="asha", epochs=9, out=tmp_path / "new", join=True)
     rejects("out must be a folder that the processes share", Search, helpers.SPACE, join=True)
