@@ -297,9 +297,12 @@ class Search:
             self.record.take(evaluation.number, self._member.name)
         rewarded, limit = self._params.rewarded, self._steps
         if limit is not None and self._params.budget_unit == "epochs":
-            limit = int(max(1.0, min(limit, self._left() + self._share(evaluation))))
-        sign = rewarded[0].sign if len(rewarded) == 1 else 0.0
+            left = self._left() + self._share(evaluation) - (self._kept if evaluation.repeats < 0 else 0.0)
+            limit = int(max(1.0, min(limit, left)))
+        # Repeats run to their end, because they confirm a mean.
+        sign = rewarded[0].sign if len(rewarded) == 1 and evaluation.repeats < 0 else 0.0
         reports = self.record.folder / REPORTS
+        self._forget(evaluation.number)
         trial = Trial(evaluation.number, self._config(evaluation), reports, sign, self._steps, limit, rewarded[0].name)
         self.trials[trial.number], self._asked[trial.number] = trial, (time.time(), time.monotonic())
         return trial
@@ -326,7 +329,7 @@ class Search:
         else:
             if score is None and not trial.curve:
                 raise ValueError("score must be given for a trial without reports, got None")
-            outcome = read(trial.curve[-1][1] if score is None else score, self._returned, seconds)
+            outcome = read(trial.last if score is None else score, self._returned, seconds)
         place = f"{platform.node()}:{os.getpid()}"
         return self.finish(JobResult(trial.number, ((0, outcome),), started, place).reported(trial))
 
@@ -424,12 +427,16 @@ class Search:
     @property
     def _continues(self) -> bool:
         """Whether a new configuration may be evaluated; the budget of repeats is reserved while there are finalists."""
-        each = self._repeat or self.record.spent / max(len(self.record.ended), 1)
-        repeats = len(repeated(self.record.evaluations)) if self._confirm else 0
-        kept = each * max(0, FINALISTS * self._confirm - repeats)
-        if 0 < self._left() <= kept and (self.record.running or self._repeated() is not None):
+        if 0 < self._left() <= self._kept and (self.record.running or self._repeated() is not None):
             return False
         return self._left() > 0 and not self._agent.done and self._untried != set()
+
+    @property
+    def _kept(self) -> float:
+        """Budget that is reserved for repeats."""
+        each = self._repeat or self.record.spent / max(len(self.record.ended), 1)
+        repeats = len(repeated(self.record.evaluations)) if self._confirm else 0
+        return each * max(0, FINALISTS * self._confirm - repeats)
 
     def _repeated(self) -> int | None:
         """Return the number of the evaluation to repeat next; None if there is none or no budget is left."""
@@ -515,8 +522,15 @@ class Search:
             seconds=sum(o.seconds for o in outcomes), best=None if best is None or not np.isfinite(best) else best,
             error=last.error and shortened(last.error, TEXT), started=done.started, worker=done.worker, **more,
         )  # fmt: skip
+        if not evaluation.feasible:
+            self._forget(done.number)
         self._note(evaluation)
         return evaluation
+
+    def _forget(self, number: int) -> None:
+        """Delete reports that no training should be compared with: of a killed, failed or infeasible evaluation."""
+        with contextlib.suppress(OSError):
+            (self.record.folder / REPORTS / str(number)).unlink()
 
     def _note(self, evaluation: Evaluation) -> None:
         """Store the epoch reached by a candidate and its best reward, if actions have a fidelity."""

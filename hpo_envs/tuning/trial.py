@@ -55,6 +55,7 @@ class Trial:
         objective: See above.
         curve: (step, score) of each stored report.
         should_stop: Whether the training should end now; if it returns no score, its last report counts.
+        diverged: Whether a report was not finite, or too large.
         forecast: Final score predicted at the last check; None before the first prediction.
     """
 
@@ -66,11 +67,16 @@ class Trial:
         self._folder, self._sign, self._steps = folder, sign, steps
         self._longest = self._next = 0  # last step of any training at the last reading; step of the next one
         self.curve: list[tuple[int, float]] = []
-        self.should_stop = False
+        self.should_stop = self.diverged = False
         self.forecast: float | None = None
 
     def __repr__(self) -> str:
         return f"<Trial {self.number}: {self.config}>"
+
+    @property
+    def last(self) -> float:
+        """The last report, which counts if the training returns no score; NaN if it diverged."""
+        return math.nan if self.diverged else self.curve[-1][1]
 
     def report(self, score: Any, step: int | None = None) -> None:
         """Store the score after a step, and update `should_stop`.
@@ -89,7 +95,7 @@ class Trial:
         if not (isinstance(value, bool) or is_number(value)):
             raise ValueError(f"score must be a number, got {shown(score)}")
         if not abs(value) <= LARGEST:
-            self.should_stop = True
+            self.should_stop = self.diverged = True
             return
         self._folder.mkdir(parents=True, exist_ok=True)
         with open(self._folder / str(self.number), "a" if self.curve else "w", encoding="ascii") as stream:

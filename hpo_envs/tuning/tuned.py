@@ -105,8 +105,10 @@ class Tuned:
 
     @property
     def pareto(self) -> list[Evaluation]:
-        """Feasible evaluations that none dominates: the Pareto front, or with one objective, those of best score."""
+        """Feasible evaluations that none dominates: the Pareto front; with one objective, those with `best`'s score."""
         good = [e for e in self.successes if e.feasible]
+        if len(self.header["objectives"]) == 1:
+            good = [e for e in good if e.whole] or good
         front = pareto_front(np.array([e.rewards for e in good])) if good else ()
         return [e for e, stays in zip(good, front, strict=True) if stays]
 
@@ -137,18 +139,18 @@ class Tuned:
         """Return a pandas DataFrame with a row for each finished evaluation, in the order in which they ended.
 
         Columns: `number`, `status`, with constraints `feasible`, the hyperparameters, the metrics, `cost`, `seconds`,
-        `spent`, `incumbent` (the best feasible first objective so far), `error`, `started`, `worker`. A
-        hyperparameter with one of these names becomes `config.NAME`; a metric with one of them, or with the name of a
-        hyperparameter, `metrics.NAME`.
+        `spent`, `incumbent` (the best feasible first objective so far, of a complete training if any), `error`,
+        `started`, `worker`. A hyperparameter with one of these names becomes `config.NAME`; a metric with one of them,
+        or with the name of a hyperparameter, `metrics.NAME`.
         """
         import pandas as pd
 
-        sign, incumbent, rows = 1.0 if self.header["goals"][0] == "max" else -1.0, -np.inf, list[dict[str, Any]]()
+        sign, top, rows = 1.0 if self.header["goals"][0] == "max" else -1.0, (False, -np.inf), list[dict[str, Any]]()
         limited, names = "constraints" in self.header, {name for e in self.evaluations for name in e.config}
         for e in sorted((e for e in self.evaluations if e.ended >= 0), key=lambda e: e.ended):
             if e.feasible and e.rewards is not None:
-                incumbent = max(incumbent, e.rewards[0])
-            shown = np.nan if np.isinf(incumbent) else sign * incumbent
+                top = max(top, (e.whole, e.rewards[0]))
+            shown = np.nan if np.isinf(top[1]) else sign * top[1]
             row = {"number": e.number, "status": e.status, **({"feasible": e.feasible} if limited else {})}
             after = {"cost": e.cost, "seconds": e.seconds, "spent": e.spent, "incumbent": shown, "error": e.error}
             after |= {"started": pd.Timestamp(e.started, unit="s"), "worker": e.worker}

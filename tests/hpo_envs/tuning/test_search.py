@@ -375,6 +375,54 @@ def test_training_that_leads_goes_on_where_two_changed_places(tmp_path: Path) ->
     assert forecast(np.array([0.21, 0.18]), np.array([0.35, 0.36]), 0.54)[1] < 0.36  # by its line it should stop
 
 
+@pytest.mark.parametrize("wrong", ["infeasible", "failed"])
+def test_trainings_are_compared_with_feasible_ones(wrong: str, tmp_path: Path) -> None:
+    def train(config: dict[str, Any], trial: Any) -> dict[str, float]:
+        for step in range(1, 10):
+            trial.report(config["x"] * step / 9, step)
+            if trial.should_stop:
+                break
+        if wrong == "failed" and config["x"] > 0.5:
+            raise MemoryError
+        return {"score": trial.curve[-1][1], "size": config["x"]}
+
+    points = [{"x": x} for x in (0.9, 0.8, 0.95, 0.85, 0.7, 0.4, 0.5)]
+    given: dict[str, Any] = {"points": points, "out": tmp_path, "progress": False, "tolerate": True, "agent": "box-bo"}
+    given |= {"constraints": {"size": ("<=", 0.5)}} if wrong == "infeasible" else {}
+    tuned = tune(train, {"x": (0.0, 1.0)}, epochs=9, budget=63, **given)
+    assert (tuned.best_config, tuned.best.status) == ({"x": 0.5}, "ok")
+
+
+def test_trainings_that_report_nan_diverge_and_the_best_is_one(tmp_path: Path) -> None:
+    def train(config: dict[str, Any], trial: Any) -> None:
+        for step in range(1, 10):
+            trial.report(math.nan if config["x"] > 0.5 and step > 6 else config["x"] * step, step)
+            if trial.should_stop or (config["x"] < 0.3 and step > 7):
+                break
+
+    points = [{"x": x} for x in (0.9, 0.4, 0.29, 0.35)]
+    tuned = tune(train, {"x": (0.0, 1.0)}, epochs=9, budget=33, points=points, out=tmp_path, progress=False)
+    assert [e.status for e in tuned][:4] == ["diverged", "ok", "truncated", "ok"]
+    assert tuned.best_config == tuned.pareto[0].config == {"x": 0.4}
+    assert "best: score 3.6 at {'x': 0.4}" in repr(tuned)
+    assert tuned.to_frame()["incumbent"].tolist()[-1] == tuned.best_score == 3.6
+
+
+def test_repeats_are_not_stopped_early() -> None:
+    rng = np.random.default_rng(0)
+
+    def train(config: dict[str, Any], trial: Any) -> None:
+        for step in range(1, 10):
+            trial.report(config["x"] * step / 9 + rng.normal(0, 0.3), step)
+            if trial.should_stop:
+                break
+
+    tuned = tune(train, {"x": (0.0, 1.0)}, epochs=9, budget=180, confirm=2, agent="random", progress=False)
+    repeats = [e for e in tuned if e.repeats >= 0]
+    assert len(repeats) == 6
+    assert {e.status for e in repeats} == {"ok"}
+
+
 @pytest.mark.parametrize("agent", ["asha", "successive-halving", "hyperband", "curve-ranker", "freeze-thaw"])
 def test_trainings_that_end_by_themselves_are_truncated(agent: str) -> None:
     def ends(config: dict[str, Any]) -> Any:
