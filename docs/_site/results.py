@@ -124,21 +124,10 @@ Normalised regret is 0 if the best configuration was found at once, and 1 if not
 were made by `{found["command"]}`, hpo_envs {versions["hpo_envs"]}, on {versions["published"]}; see
 [the rules](guides/submitting-an-agent.md), also to submit an agent.
 
-{retired(found)}{flat(found)}
+{flat(found)}
 
 {track_tables(found)}
 """
-
-
-def retired(found: Found) -> str:
-    """Agents of the rankings that this version no longer has."""
-    names = sorted({r["agent"] for t in found["tracks"] for r in t["ranking"]} - {*AGENTS})
-    if not names:
-        return ""
-    return (
-        f"{' and '.join(f'`{n}`' for n in names)} had adapters that hpo_envs {found['versions']['hpo_envs']} had and "
-        "this version has not; the [report](report.md) compares their successors.\n\n"
-    )
 
 
 def flat(found: Found) -> str:
