@@ -27,28 +27,30 @@ class Auto(Agent):
     |---|---|---|---|
     | arms, budget known | `sh` | FIESTA | 0.004 at the end, `sr` 0.005 |
     | arms otherwise | `ttts` | FIESTA | 0.015 at the end |
-    | parts of a grammar | `regularized-evolution` | NASBenchNLP-cell | 0.290, `random` 0.355 |
+    | parts of a grammar | `regularized-evolution` | NASBenchNLP-cell | 0.291, `random` 0.355 |
     | a box (the default of `tune`) | `box-bo` | `benchmarks/live` | 0.190, Optuna's TPE 0.284 |
-    | checkpoints, sources with learning curves | `freeze-thaw` | NMTLC, `transfer` | 0.076, `asha` 0.132 |
-    | checkpoints; 80 rows or more, results at once | `freeze-thaw` | NMTLC; NASBenchNLP | 0.096; 0.123 |
-    | checkpoints otherwise | `asha` | CharMiniLC | 0.182, `successive-halving` 0.195 |
-    | several objectives, sources of 20 observations | `stacked-gp` | NMTHPO-mo, `transfer` | 0.152, `warm-gp` 0.239 |
-    | several objectives | `bo-spread` | NMTHPO-mo | 0.271 (`bo` 0.266) |
+    | checkpoints, sources with learning curves | `freeze-thaw` | NMTLC, `transfer` | 0.076, `asha` 0.123 |
+    | checkpoints; 80 rows or more, results at once | `freeze-thaw` | NMTLC; NASBenchNLP | 0.102; 0.142 |
+    | checkpoints otherwise | `asha` | CharMiniLC | 0.165, `successive-halving` 0.176 |
+    | several objectives, sources of 20 observations | `stacked-gp` | NMTHPO-mo, `transfer` | 0.149, `tst-tpe` 0.243 |
+    | several objectives | `bo-spread` | NMTHPO-mo | 0.292, `bo` 0.300 |
     | sources of 20 observations with its features | `learned` | NMTHPO, `transfer` | 0.154, `quantile-copula` 0.165 |
     | sources of 20 observations that share a feature | `quantile-copula` | NMTHPO, `transfer` | 0.165 |
     | smaller sources | `warm-gp` | | not measured |
-    | 1,000 rows or more, results at once | `smac-like` | NASBenchNLP-ptb-final | 0.400, `regularized-evolution` 0.385 |
-    | fewer than 80 rows, results at once | `bo` | CharMini | 0.186, `bo-ei-rbf` 0.203 |
-    | anything else | `bo-spread` | NMTHPO; NMTHPO-v0; CharHPO | 0.256; 0.204; 0.196 |
+    | 1,000 rows or more, results at once | `smac-like` | NASBenchNLP-ptb-final | 0.403, `regularized-evolution` 0.388 |
+    | fewer than 80 rows, results at once | `bo` | CharMini | 0.174, `bo-ei-rbf` 0.195 |
+    | anything else | `bo-spread` | NMTHPO; NMTHPO-v0; CharHPO | 0.245; 0.208; 0.193 |
 
     The first row that applies is used; rows on checkpoints apply to one objective, rows on a number of rows not to
     grids, and "sources of 20 observations" means at least one with 20 or more. The numbers are normalised regret
-    (`docs/statistics.md`) on the committed leaderboard, those of a box in `benchmarks/live`. `learned` needs weights
-    that were not trained on the problem's languages; without them, the next row applies. With more than two objectives,
-    or two of arms, the agent is `random`. On `CellMini-v0` `bo-spread` has 0.448, worse than `graph-ei-matern52` with
-    0.271. `learned-policy`, which was trained on tables of other languages, is not selected: without sources it has
-    0.083 on CharHPO, 0.148 on NMTHPO. The table was fitted to all of these environments: it is a summary, not a
-    forecast. Agents of other packages are not selected, so that nothing depends on the installed packages.
+    (`docs/statistics.md`) on the committed leaderboard, those of a box in `benchmarks/live`. `learned` needs
+    weights that were not trained on the problem's languages; without them, the next row applies. With more than two
+    objectives, or two of arms, the agent is `random`. It is not the best everywhere: `bo-spread` has 0.450 on
+    `CellMini-v0`, `bo-ei-rbf` 0.278; on TaskSet `smac-like` has 0.664, `graph-eif-rbf` 0.481; on TaskSetLC
+    `freeze-thaw` has 0.469, `successive-halving` 0.314. `learned-policy`, which was trained on tables of other
+    languages, is not selected: without sources it has 0.083 on CharHPO, 0.145 on NMTHPO. The table was fitted to
+    all environments but those of StepLaw, TaskSet and TextMini: it is a summary, not a forecast. Agents of other
+    packages are not selected, so that nothing depends on the installed packages.
 
     Formula:
         agent = first row of the table that applies
