@@ -42,7 +42,7 @@ def _summed(found: Decisions, lines: pd.DataFrame) -> list[Decision]:
     """A question if the costs at all checkpoints of a run are equal; a doubt if they rise by at most a fifth."""
     runs = lines.groupby(["row", "repeat"])[["level", "cost"]]
     low, high = runs.min(), runs.max()
-    several = high["level"] > low["level"]
+    several = (high["level"] > low["level"]) & (high["cost"] > 0)  # checkpoints may be free
     most = np.where(high["level"] >= 2 * low["level"], 1.2, 1.0) * low["cost"]
     if not several.any() or (high["cost"] > most)[several].any():
         return []
