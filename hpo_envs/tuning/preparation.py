@@ -46,7 +46,7 @@ KNOWN = 4
 """Number of best known configurations to evaluate first: divided by the number of source tasks and rounded up."""
 
 
-def external(config: Mapping[str, Any]) -> float:
+def external(config: Mapping[str, Any], trial: Any = None) -> float:
     """Placeholder for the function of a search by ask and tell.
 
     Raises:
@@ -91,7 +91,7 @@ class Preparation:
             ValueError: An argument is invalid.
             FileNotFoundError: A folder in `sources` holds no search.
         """
-        sources, agent = tuple(sources), agent or "auto"
+        sources, agent, function = tuple(sources), agent or "auto", external if function is None else function
         budget, epochs, candidates, seed = map(scalar, (budget, epochs, candidates, seed))
         if not (isinstance(agent, str) or callable(agent)):
             raise ValueError(f"agent must be a name or a factory, got {shown(agent)}")
@@ -101,12 +101,14 @@ class Preparation:
         check_int("workers", scalar(workers))
 
         metrics_of(objective, goal, bounds)
-        unit = budget_unit or ("evaluations" if epochs is None or function is None else "epochs")
-        actions = _actions(agent, None if function is None else epochs, candidates, objective, function, budget)
+        unit = budget_unit or ("evaluations" if epochs is None else "epochs")
+        actions = _actions(agent, epochs, candidates, objective, function, budget)
+        if function is external and actions != "box" and epochs is not None:
+            rule = "None without a function, unless the agent searches the whole space for one objective"
+            raise ValueError(f"epochs must be {rule}, got {epochs}")
         count = _count(folder, candidates, budget, epochs if unit == "epochs" else None)
         params = FunctionParams.of(
-            external if function is None else function, space, actions=actions,
-            epochs=None if function is None else epochs, trials=True, budget=budget, budget_unit=unit,
+            function, space, actions=actions, epochs=epochs, trials=True, budget=budget, budget_unit=unit,
             objective=objective, goal=goal, bounds=bounds, best=best, reference=reference, candidates=count,
             candidate_seed=seed, checkpoints=folder / CHECKPOINTS,
         )  # fmt: skip

@@ -136,8 +136,8 @@ def repeated(evaluations: Sequence[Evaluation]) -> list[Evaluation]:
     return [*itertools.takewhile(lambda e: e.repeats >= 0, reversed(evaluations))][::-1]
 
 
-def to_confirm(header: Mapping[str, Any], evaluations: Sequence[Evaluation], times: int) -> int | None:
-    """Return the number of the evaluation to repeat next; None without finalists, or once each has `times` repeats.
+def to_confirm(header: Mapping[str, Any], evaluations: Sequence[Evaluation]) -> int | None:
+    """Return the number of the evaluation to repeat next; None without finalists, or once each has enough repeats.
 
     The finalists are those at the end of the search, which a larger budget may have moved.
     """
@@ -146,4 +146,4 @@ def to_confirm(header: Mapping[str, Any], evaluations: Sequence[Evaluation], tim
     if len(chosen) < FINALISTS:
         others = [r.evaluation.number for r in ranked(header, evaluations[: len(evaluations) - len(last)])]
         chosen += [number for number in others if number not in chosen][: FINALISTS - len(chosen)]
-    return min((n for n in chosen if counts[n] < times), key=lambda n: counts[n], default=None)
+    return min((n for n in chosen if counts[n] < header["confirm"]), key=lambda n: counts[n], default=None)

@@ -146,11 +146,11 @@ class SearchRecord:
         folder: Folder of the record, which is created if necessary.
         header: Settings of the search as plain data; None to read an existing record.
         keep: Whether to continue after a change of code, which is recorded; otherwise changed code is refused.
-        shared: Whether other processes may use the search, whose budget then is not lowered.
+        shared: Whether other processes may use the search, whose budget and `confirm` then are not lowered.
 
     Attributes:
         folder: See above.
-        header: The header on disk, with the budget and code of the last call. `changed` lists the numbers of the first
+        header: The header on disk, with budget, `confirm` and code of the last call. `changed` lists the numbers of the first
             evaluations after each change of code.
         evaluations: All evaluations, in the order in which they began.
         steps: (number of the evaluation, False for its start or True for its end), in order.
@@ -185,7 +185,7 @@ class SearchRecord:
         if first.get("what") != "search" or not _holds(_is_header, first):
             self._refuse(0)
         self._points = points_of(first)
-        self.header = {k: v for k, v in first.items() if k != "what"}
+        self.header = {"confirm": 0} | {k: v for k, v in first.items() if k != "what"}
         self._names = {h["name"]: place for place, h in enumerate(self.header["space"])}
         self.evaluations: list[Evaluation] = []
         self.steps: list[tuple[int, bool]] = []
@@ -210,14 +210,17 @@ class SearchRecord:
             )
         if changed := self._check(json.loads(json.dumps(header)), keep):
             self._add({"what": "code", "code": changed})
-        if shared and header["budget"] < self.header["budget"]:
+        now = {name: self.header[name] for name in ("budget", "confirm")}
+        new = {name: header.get(name, 0) for name in now}
+        for name in (n for n in now if shared and new[n] < now[n]):
             warnings.warn(
-                f"the search in {self.folder} keeps its budget of {self.header['budget']:g}, which processes share, "
-                f"instead of {header['budget']:g}",
+                f"the search in {self.folder} keeps its {name} of {now[name]:g}, which processes share, instead of "
+                f"{new[name]:g}",
                 stacklevel=6,
             )
-        elif header["budget"] != self.header["budget"]:
-            self._add({"what": "budget", "budget": header["budget"]})
+            new[name] = now[name]
+        if new != now:
+            self._add({"what": "budget", **new})
 
     def _check(self, new: Mapping[str, Any], keep: bool) -> dict[str, Any]:
         """Return the changed digests by key of `CODE_KEYS`; raise a ValueError for other settings or refused code."""
@@ -256,7 +259,8 @@ class SearchRecord:
         """Return whether a record is valid after the previous ones."""
         what, number = record.get("what"), record.get("number")
         if what == "budget":
-            return record.keys() == {"what", "budget"} and _is_number(record["budget"], 0.0)
+            known = {"what", "budget"} == record.keys() - {"confirm"} and type(record.get("confirm", 0)) is int
+            return known and record.get("confirm", 0) >= 0 and _is_number(record["budget"], 0.0)
         if what == "code":
             return record.keys() == {"what", "code"} and _is_code(record["code"])
         if type(number) is not int:

@@ -171,8 +171,7 @@ class Search:
         self._params, self._agent, self._steps, self.function = params, prepared.agent, prepared.steps, params.function
         self._constraints = header.get("constraints", {})
         self._returned = (*params.objectives, *(name for name in self._constraints if name not in params.objectives))
-        header |= {"confirm": self._confirm} if self._confirm else {}
-        self.record = SearchRecord(folder, header, keep, self._join)
+        self.record = SearchRecord(folder, header | {"confirm": self._confirm}, keep, self._join)
         self._check = checker(params.action_space)
         self._suggested: Any = None  # by the agent, and not yet recorded
         self._reached: dict[int, int] = {}
@@ -435,14 +434,13 @@ class Search:
     def _kept(self) -> float:
         """Budget that is reserved for repeats."""
         each = self._repeat or self.record.spent / max(len(self.record.ended), 1)
-        repeats = len(repeated(self.record.evaluations)) if self._confirm else 0
-        return each * max(0, FINALISTS * self._confirm - repeats)
+        times = self.record.header["confirm"]  # which another process may have raised
+        return each * max(0, FINALISTS * times - (len(repeated(self.record.evaluations)) if times else 0))
 
     def _repeated(self) -> int | None:
         """Return the number of the evaluation to repeat next; None if there is none or no budget is left."""
-        if not self._confirm or self._left() <= 0:
-            return None
-        return to_confirm(self.record.header, self.record.evaluations, self._confirm)
+        header = self.record.header
+        return to_confirm(header, self.record.evaluations) if header["confirm"] and self._left() > 0 else None
 
     def _begin(self) -> Evaluation:
         owner: dict[str, Any] = {} if self._member is None else {"owner": self._member.name}

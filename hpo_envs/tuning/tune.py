@@ -100,8 +100,8 @@ def tune(
         confirm: Number of times that each of the three configurations with the best predicted mean is evaluated again
             at the end, within the budget; for noisy scores, see `recommended`.
         join: Whether several processes, also on other machines that share the folder, tune in it at the same time, each
-            with this call. Evaluations of dead processes are taken over. The largest budget of a call counts: a smaller
-            one, as of a call that is repeated after another has raised it, ends no other process, and is warned of.
+            with this call. Evaluations of dead processes are taken over. The largest budget and `confirm` count: a
+            smaller one, as of a call that is repeated after another has raised it, is warned of.
         log: `mlflow` or `wandb`: each evaluation also becomes a run there, with its configuration, metrics and reports.
         tolerate: Whether to continue after `identical_failures`, and if the first evaluations (as many as there are
             workers) all fail because of the same mistake: a NameError, TypeError, KeyError or the like, or no score.
@@ -167,7 +167,7 @@ def join(folder: Path, workers: int = 1, executor: Any = "auto", seconds: float 
         agent=h["agent"], budget=int(h["budget"]) if whole_budget else h["budget"],
         budget_unit="cost" if h["budget_unit"] == h["cost_unit"] else h["budget_unit"], workers=workers, out=folder,
         executor=executor, objective=names[0] if len(names) == 1 else tuple(names),
-        goal=goals[0] if len(names) == 1 else tuple(goals), bounds=h.get("bounds"), confirm=h.get("confirm", 0),
+        goal=goals[0] if len(names) == 1 else tuple(goals), bounds=h.get("bounds"), confirm=h["confirm"],
         epochs=h["epochs"], candidates=None if h.get("actions") == "box" else h["candidates"], seconds=seconds,
         seed=h["seed"], constraints=h.get("constraints"), join=True,
     )  # fmt: skip

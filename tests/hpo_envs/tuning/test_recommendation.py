@@ -53,6 +53,18 @@ def test_finalists_are_confirmed_within_budget(tmp_path: Path) -> None:
         assert again.done
 
 
+def test_repeats_begun_by_one_process_are_those_of_all(tmp_path: Path) -> None:
+    given: dict[str, Any] = {"space": SPACE, "agent": "random", "join": True, "out": tmp_path}
+    with Search(budget=9, **given) as first:
+        assert [first.tell(trial, 1.0).repeats for trial in first] == [-1] * 9
+    with Search(budget=20, confirm=2, **given) as resumed:
+        with pytest.warns(UserWarning, match="keeps its confirm of 2, which processes share, instead of 0"):
+            other = Search(budget=20, **given)
+        assert [other.tell(trial, 1.0).repeats >= 0 for trial in other] == [False] * 5 + [True] * 6
+        other.close()
+        assert (resumed.begin(), load(tmp_path).header["confirm"]) == (None, 2)
+
+
 def test_larger_budget_has_finalists_of_its_own(tmp_path: Path) -> None:
     given: dict[str, Any] = {"agent": "random", "confirm": 1, "out": tmp_path, "progress": False}
     scores = iter(np.arange(100.0))

@@ -40,7 +40,7 @@ def test_a_record_reads_what_it_wrote(tmp_path: Path) -> None:
     again = SearchRecord(tmp_path / "a")
     assert (again.evaluations, again.steps) == (record.evaluations, [(0, False), (1, False), (1, True)])
     assert ([e.number for e in again.running], [e.number for e in again.ended]) == ([0], [1])
-    assert (again.evaluations[0].config, again.header) == ({"x": 1, "layer": "<class 'tuple'>"}, HEADER)
+    assert (again.evaluations[0].config, again.header) == (PLAIN, {"confirm": 0} | HEADER)
 
 
 def test_a_line_that_was_cut_off_is_ignored(tmp_path: Path) -> None:
@@ -84,6 +84,7 @@ ENDED |= {"spent": 1.0, "cost": 1.0, "seconds": 1.0, "started": 1.0, "worker": "
         BEGUN | {"config": {"x": 1}},
         *({"what": "code", "code": code} for code in (3, {"versions": 3})),
         *({"what": "budget", "budget": budget} for budget in ("9", -1, 10**400, True)),
+        *({"what": "budget", "budget": 9.0, "confirm": times} for times in (-1, True, 1.0)),
         BEGUN | {"action": NESTED},
     ],
     ids=str,

@@ -46,6 +46,18 @@ def actions(tuned: Tuned) -> list[Any]:
     return [e.action for e in tuned]
 
 
+def test_budget_of_a_loop_with_epochs_counts_reported_ones() -> None:
+    with Search({"x": (0.0, 1.0)}, agent="random", epochs=9, budget=21) as search:
+        for trial in search:
+            for epoch in range(9):
+                if not trial.should_stop:
+                    trial.report(epoch)
+            search.tell(trial)
+        assert [(e.spent, e.status) for e in search.result] == [(9.0, "ok"), (9.0, "ok"), (3.0, "truncated")]
+    rule = "epochs must be None without a function, unless the agent searches the whole space for one objective, got 9"
+    rejects(rule, Search, {"x": (0.0, 1.0)}, epochs=9, agent="asha")
+
+
 def test_agents_are_told_the_outcomes_of_their_suggestions() -> None:
     tuned = tune(helpers.train, helpers.SPACE, agent=Listening, budget=5, progress=False)
     assert [t[0] for t in TOLD] == actions(tuned)
