@@ -5,9 +5,9 @@ and 1 if nothing better than the median configuration was found:
 
     (best - incumbent) / (best - reference), clipped to [0, 1].
 
-The incumbent is the best reward so far, the reference the median of the table's rows, or of random search. Several
-objectives: 1 - hypervolume / hypervolume of the table's front, with a reference point a tenth beyond the front's worst
-corner; without a table, the bounds of the metrics take the place of the front and of this point.
+The incumbent is the best reward so far, the reference the median of the table's measured rows (`scales.rewards_of`), or
+of random search. Several objectives: 1 - hypervolume / hypervolume of the table's front, with a reference point a tenth
+beyond the front's worst corner; without a table, the metrics' bounds take the place of the front and of this point.
 
 If rewards are noisy (arms, tables with repeats), the true mean of a row counts, not its luckiest draw: the incumbent is
 the true mean of the row with the best mean of the run's own rewards so far, the earliest on ties, and at the end that

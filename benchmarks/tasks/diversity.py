@@ -4,8 +4,8 @@ Tables of a family with the same hyperparameters and first metric share a search
 configurations were measured in both. For each space: rank correlations of the final scores (first metric, mean of
 repeats) between tables, corrected for noise where configurations were repeated; the effective number of tables, which
 is the participation ratio of the eigenvalues of that matrix; and the importance of each hyperparameter by table, where
-scores below the median count as the median. With `--out`, correlations and importance are drawn for spaces of three or
-more tables.
+scores below the median count as the median. Failed runs have the worst score. With `--out`, correlations and importance
+are drawn for spaces of three or more tables.
 """
 
 import argparse

@@ -185,11 +185,12 @@ class SampledTasks(VectorEnv[Any, Any, Any]):
 
     An action is the index of a candidate, `Discrete(candidates)`; if a task has fewer, indices start again from the
     first. Indices carry no information between episodes. The reward is normalised: 0 for the median and 1 for the best
-    candidate of the task, at least -1. The observation is reward, best reward and fraction of the budget left; rewards
-    are shifted and scaled at random in each episode, so that the observations do not reveal how good the best candidate
-    is. `CandidateObservation` adds the candidates. All episodes have the same budget, end in the same step and restart
-    in it (SAME_STEP). `info["task"]` (num_envs,) has codes of the tasks, since TorchRL takes numbers only:
-    `envs.unwrapped.names["group"][info["task"]]` are their task groups.
+    candidate of the task, at least -1; failed candidates have the worst score, also for the median. The observation is
+    reward, best reward and fraction of the budget left; rewards are shifted and scaled at random in each episode, so
+    that the observations do not reveal how good the best candidate is. `CandidateObservation` adds the candidates. All
+    episodes have the same budget, end in the same step and restart in it (SAME_STEP). `info["task"]` (num_envs,) has
+    codes of the tasks, since TorchRL takes numbers only: `envs.unwrapped.names["group"][info["task"]]` are their task
+    groups.
 
     Args:
         num_envs: Number of episodes.

@@ -150,8 +150,8 @@ class SearchRecord:
 
     Attributes:
         folder: See above.
-        header: The header on disk, with budget, `confirm` and code of the last call. `changed` lists the numbers of the first
-            evaluations after each change of code.
+        header: The header on disk, with budget, `confirm` and code of the last call. `changed` lists the numbers of the
+            first evaluations after each change of code.
         evaluations: All evaluations, in the order in which they began.
         steps: (number of the evaluation, False for its start or True for its end), in order.
         ended: Finished evaluations, in the order in which they ended.

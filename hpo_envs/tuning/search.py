@@ -434,7 +434,7 @@ class Search:
     def _kept(self) -> float:
         """Budget that is reserved for repeats."""
         each = self._repeat or self.record.spent / max(len(self.record.ended), 1)
-        times = self.record.header["confirm"]  # which another process may have raised
+        times: int = self.record.header["confirm"]  # which another process may have raised
         return each * max(0, FINALISTS * times - (len(repeated(self.record.evaluations)) if times else 0))
 
     def _repeated(self) -> int | None:

@@ -1,7 +1,8 @@
 """Measured properties of a table, and how the lead of a model-based search over random search depends on them.
 
 `properties.csv`, next to this file, has a row per environment of the committed runs: its properties, and the lead of
-`bo` over `random` (difference of mean normalised regret, positive if `bo` is better) after 20 and 40 evaluations.
+`bo` over `random` (difference of mean normalised regret, positive if `bo` is better) after 20 and 40 evaluations. In
+properties, failed runs have the worst score, also for the median, which the regret of runs takes without them.
 """
 
 import functools
