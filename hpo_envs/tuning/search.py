@@ -326,9 +326,10 @@ class Search:
             text = "".join(traceback.format_exception(error)) if isinstance(error, BaseException) else str(error)
             outcome = Outcome("failed", seconds=seconds, error=text)
         else:
-            if score is None and not trial.curve:
+            given = trial.last if score is None else score
+            if given is None:
                 raise ValueError("score must be given for a trial without reports, got None")
-            outcome = read(trial.last if score is None else score, self._returned, seconds)
+            outcome = read(given, self._returned, seconds)
         place = f"{platform.node()}:{os.getpid()}"
         return self.finish(JobResult(trial.number, ((0, outcome),), started, place).reported(trial))
 
@@ -380,7 +381,8 @@ class Search:
         with self._turn():
             evaluation, taken = self._finish(done)
         if self._log is not None and not taken:  # a tracker may be slow: others use the search meanwhile
-            self._log(self.record.header["function"].partition(":")[2], evaluation)
+            name = self.record.header["function"].partition(":")[2]
+            self._log(f"{name}, {self.record.folder.name}", evaluation)
         return evaluation
 
     def _finish(self, done: JobResult) -> tuple[Evaluation, bool]:

@@ -74,9 +74,9 @@ class Trial:
         return f"<Trial {self.number}: {self.config}>"
 
     @property
-    def last(self) -> float:
-        """The last report, which counts if the training returns no score; NaN if it diverged."""
-        return math.nan if self.diverged else self.curve[-1][1]
+    def last(self) -> float | None:
+        """The last report, which counts if the training returns no score; NaN if it diverged, None without reports."""
+        return math.nan if self.diverged else self.curve[-1][1] if self.curve else None
 
     def report(self, score: Any, step: int | None = None) -> None:
         """Store the score after a step, and update `should_stop`.

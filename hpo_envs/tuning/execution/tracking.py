@@ -1,6 +1,7 @@
 """Logging of evaluations as runs of MLflow or Weights & Biases, by the clients of these packages."""
 
 import math
+import re
 import warnings
 from collections.abc import Callable
 
@@ -11,8 +12,9 @@ from hpo_envs.tuning.record import Evaluation
 def tracker_of(name: str) -> Callable[[str, Evaluation], None]:
     """Return a function that logs a finished evaluation, given the search's name and the evaluation.
 
-    The client's own settings apply, such as `MLFLOW_TRACKING_URI` or `WANDB_MODE`. Runs are grouped by search. An error
-    of the client becomes a warning: a tracker that is down ends no search.
+    The client's own settings apply, such as `MLFLOW_TRACKING_URI` or `WANDB_MODE`. Runs are grouped by search. MLflow
+    gets `_` for characters that its names cannot have. An error of the client becomes a warning: a tracker that is down
+    ends no search.
 
     Args:
         name: `mlflow` or `wandb`.
@@ -44,10 +46,10 @@ def _client(name: str) -> Callable[[str, Evaluation], None]:
             run = client.create_run(experiment, run_name=str(evaluation.number)).info.run_id
             try:
                 for key, value in evaluation.config.items():
-                    client.log_param(run, key, value)
+                    client.log_param(run, _named(key), value)
                 for step, metrics in _logged(evaluation):
                     for key, value in metrics.items():
-                        client.log_metric(run, key, value, step=step)
+                        client.log_metric(run, _named(key), value, step=step)
                 client.set_tag(run, "status", evaluation.status)
             finally:
                 client.set_terminated(run, "FAILED" if evaluation.rewards is None else "FINISHED")
@@ -63,6 +65,11 @@ def _client(name: str) -> Callable[[str, Evaluation], None]:
         run.finish(exit_code=int(evaluation.rewards is None))
 
     return to_wandb
+
+
+def _named(name: str) -> str:
+    """Return a name that MLflow takes."""
+    return re.sub(r"[^\w\-. /]", "_", name)
 
 
 def _logged(evaluation: Evaluation) -> list[tuple[int, dict[str, float]]]:

@@ -138,7 +138,7 @@ def _reported(job: Job, trial: Trial) -> list[tuple[int, Outcome]]:
 
         def score(config: dict[str, Any]) -> Any:
             returned = job.function(config, trial=trial)
-            return trial.last if returned is None and trial.curve else returned
+            return trial.last if returned is None else returned
 
         return [(0, call(score, job.config, job.objectives))]
     training = PausableTraining(job.function, job.config, job.objectives, job.folder)

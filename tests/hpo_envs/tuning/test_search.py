@@ -420,6 +420,19 @@ def test_trainings_that_report_nan_diverge_and_the_best_is_one(tmp_path: Path) -
     assert tuned.to_frame()["incumbent"].tolist()[-1] == tuned.best_score == 3.6
 
 
+def test_trainings_whose_first_report_is_nan_diverge() -> None:
+    def train(config: dict[str, Any], trial: Any) -> None:
+        trial.report(math.nan if config["x"] > 0.5 else config["x"])
+
+    points: dict[str, Any] = {"points": [{"x": 0.9}, {"x": 0.4}], "budget": 2}
+    assert [e.status for e in tune(train, {"x": (0.0, 1.0)}, **points, progress=False)] == ["diverged", "ok"]
+    with Search({"x": (0.0, 1.0)}, **points) as search:
+        for trial in search:
+            train(trial.config, trial)
+            search.tell(trial)
+        assert [e.status for e in search.result] == ["diverged", "ok"]
+
+
 def test_repeats_are_not_stopped_early() -> None:
     rng = np.random.default_rng(0)
 

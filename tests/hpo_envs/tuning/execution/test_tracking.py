@@ -27,20 +27,24 @@ def test_evaluations_are_runs_of_mlflow(tmp_path: Path, monkeypatch: pytest.Monk
     before = mlflow.get_tracking_uri()
     mlflow.set_tracking_uri(f"file://{tmp_path}")
     try:
-        tune(reporting, {"x": (0.0, 1.0)}, log="mlflow", **GIVEN)
+        tune(reporting, {"x": (0.0, 1.0)}, log="mlflow", out=tmp_path / "mine", **GIVEN)
         client = mlflow.MlflowClient()
-        experiment = client.get_experiment_by_name("reporting")
+        experiment = client.get_experiment_by_name("reporting, mine")
         runs = sorted(client.search_runs([experiment.experiment_id]), key=lambda run: run.info.run_name)
         assert [run.info.status for run in runs] == ["FINISHED", "FAILED"]
         assert (runs[0].data.params, runs[0].data.metrics["score"]) == ({"x": "0.25"}, 1.25)
         (report,) = client.get_metric_history(runs[0].info.run_id, "report")
         assert (report.step, report.value) == (3, 0.25)
-        with pytest.warns(UserWarning, match="evaluation [01] is not wholly in mlflow, got Invalid value"):
-            tuned = tune(lambda config: config["x!"], {"x!": (0.0, 1.0)}, log="mlflow", budget=2, progress=False)
-        assert len(tuned) == 2
-        (experiment,) = client.search_experiments(filter_string="name LIKE '%lambda%'")
-        runs = client.search_runs([experiment.experiment_id])
-        assert [run.info.status for run in runs] == ["FINISHED"] * 2
+        for space in ({"x@": (0.0, 1.0)}, {"y": (0.0, 1.0)}):
+            tune(lambda c: {"f1@5": 2.0, "b": 1.0}, space, objective="f1@5", log="mlflow", budget=1, progress=False)
+        found = client.search_experiments(filter_string="name LIKE '%lambda%'")
+        runs = [run for experiment in found for run in client.search_runs([experiment.experiment_id])]
+        assert sorted(key for run in runs for key in run.data.params) == ["x_", "y"]
+        assert [(run.data.metrics["f1_5"], run.data.metrics["b"]) for run in runs] == [(2.0, 1.0)] * 2
+        assert len(found) == len(runs) == 2
+        monkeypatch.setattr(mlflow.MlflowClient, "log_param", lambda *_: 1 / 0)
+        with pytest.warns(UserWarning, match="evaluation [01] is not wholly in mlflow, got division by zero"):
+            assert len(tune(reporting, {"x": (0.0, 1.0)}, log="mlflow", **GIVEN)) == 2
     finally:
         mlflow.set_tracking_uri(before)
 
