@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 
 PluginGroup = Literal["agents", "families", "tables"]
 
-NAMES = {"agents": r".+", "families": r"[\w.:-]+-v\d+", "tables": r"[A-Za-z0-9][\w.-]*"}
+NAMES = {"agents": r"(?!all$)[^:]+", "families": r"[\w.:-]+-v\d+", "tables": r"[A-Za-z0-9][\w.-]*"}
 """Pattern of the valid names in each group; names of tables must fit into ids of Gymnasium."""
 
 

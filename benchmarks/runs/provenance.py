@@ -6,7 +6,7 @@ modules, without comments, docstrings and calls of `print`; of a script or noteb
 modules are found by reading import statements anywhere in the sources; nothing is imported. Modules of Python and of
 installed packages are left out, except the package of the agent itself. Not covered: what code from outside uses of
 `agents/models`, for which only the version of this package is stored; modules imported by computed names; data files of
-a user's agent; and what a process changes after its imports.
+a user's agent that none of its arguments names; and what a process changes after its imports.
 """
 
 import ast
@@ -18,6 +18,7 @@ import inspect
 import itertools
 import json
 import linecache
+import os
 import platform
 import subprocess
 import sys
@@ -128,7 +129,7 @@ def header_of(
         "hyperparameters": dict(hyperparameters),
         "agent_versions": versions or (version_of(agent) if isinstance(agent, str) else {}),
         "agent_numbers": own.numbers,
-        "agent_source": own.outside,
+        "agent_source": own.outside | ({} if "sha256" in hyperparameters else _files(hyperparameters)),
         "numbers": code.numbers,
         "environment_source": code.outside,
         "suite": suite(),
@@ -137,6 +138,12 @@ def header_of(
     if isolated:
         header["isolated"] = True
     return dict(json.loads(json.dumps(header, default=_jsonable)))
+
+
+def _files(hyperparameters: Mapping[str, Any]) -> dict[str, str]:
+    """Digests of the files that arguments name, such as weights; texts without a suffix name none."""
+    named = [Path(v) for v in hyperparameters.values() if isinstance(v, (str, Path)) and Path(v).suffix]
+    return {path.name: _digest(path.read_bytes()) for path in named if os.path.isfile(path)}
 
 
 @functools.cache

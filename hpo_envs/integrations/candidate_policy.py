@@ -104,31 +104,42 @@ def save_policy(model: Any, file: Path | str, env: Any = None) -> Path:
     Args:
         model: Model of sb3-contrib with a `CandidatePolicy`.
         file: File to write; `.npz` is added to a name without a suffix.
-        env: An environment like that of the training, wrapped in `CandidateObservation`; default: that of the model.
+        env: An environment like that of the training, wrapped in `CandidateObservation`, or a list of all of them;
+            default: those of the model.
 
     Returns:
         Path of the file, for `hpo-envs compare --agents policy:FILE`.
 
     Raises:
-        ValueError: The model has another policy, or its environment lacks `CandidateObservation`.
+        ValueError: The model has another policy, or an environment lacks `CandidateObservation` or has other
+            observations.
     """
     if not isinstance(model.policy, CandidatePolicy):
         raise ValueError(f"model must have a CandidatePolicy, got {type(model.policy).__name__}")
     env = model.get_env() if env is None else env
-    inner = getattr(env, "envs", env)
-    inner = inner[0] if isinstance(inner, list) else inner
-    base = inner.unwrapped
-    while not isinstance(shown := getattr(inner, "rule", None), ObservedCandidates):
-        if inner is base:
-            raise ValueError(f"env must be wrapped in CandidateObservation, got {env}")
-        inner = inner.env
-    pools = getattr(base, "pools", None)
-    if pools is None:
-        languages, names = {*held_out_of([t.name for t in base.tables])}, {base.tables[0].feature_names}
-    else:
-        languages, names = {x for p in pools for x in p.held_out}, {p.feature_names for p in pools}
-    trained = policy_file.PolicyWeights(
-        "policy", frozenset(languages), shown.features, shown.size, model.policy.hidden, (model.policy.weights(),),
-        names.pop() if len(names) == 1 else (), shown.numbers,
+    found = getattr(env, "envs", env)
+    trained, inputs = list[tuple[tuple[str, ...], tuple[str, ...]]](), list[ObservedCandidates]()
+    for inner in found if isinstance(found, list) else [found]:
+        base = inner.unwrapped
+        while not isinstance(shown := getattr(inner, "rule", None), ObservedCandidates):
+            if inner is base:
+                raise ValueError(f"env must be wrapped in CandidateObservation, got {env}")
+            inner = inner.env
+        inputs.append(shown)
+        if hasattr(base, "pools"):
+            trained += [(p.held_out, p.feature_names) for p in base.pools]
+        else:
+            trained.append((held_out_of(t.name for t in base.tables), base.tables[0].feature_names))
+    first, names = inputs[0], {names for _, names in trained}
+    given = {(i.features, tuple(sorted(i.numbers.items()))) for i in inputs}
+    changed = getattr(model.get_env(), "norm_obs", False)  # `VecNormalize` leaves the space as it is
+    if changed or len(given) > 1 or any(i.observation_space != model.observation_space for i in inputs):
+        raise ValueError(
+            "env must show the model's observations, with the same features and numbers of CandidateObservation "
+            f"everywhere, and not normalised, got {model.get_env() if changed else env}"
+        )
+    weights = policy_file.PolicyWeights(
+        "policy", frozenset(x for held_out, _ in trained for x in held_out), first.features, first.size,
+        model.policy.hidden, (model.policy.weights(),), names.pop() if len(names) == 1 else (), first.numbers,
     )  # fmt: skip
-    return policy_file.write(file, [trained])
+    return policy_file.write(file, [weights])

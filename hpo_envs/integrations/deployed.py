@@ -6,6 +6,7 @@ runs = run(Deployed, "NMTHPO-swen-v0", seeds=range(10), policy="policy.onnx", fe
 from __future__ import annotations
 
 import functools
+import io
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -54,7 +55,7 @@ class Deployed(ObservingAgent):
         features: tuple[str, ...] = candidate_set.DEFAULT, candidates: int = 64,
     ) -> None:  # fmt: skip
         super().__init__(problem, seed, tuple(features), check_int("candidates", candidates, 1, MOST_CANDIDATES))
-        self._policy = policy if callable(policy) else _loaded(str(policy))
+        self._policy = policy if callable(policy) else _loaded(str(policy), regular(Path(policy)).read_bytes())
         self.observe_space(CandidateArrays.of(self.features[self.pool], candidates))
 
     def _suggest(self) -> int:
@@ -79,19 +80,19 @@ class Deployed(ObservingAgent):
 
 
 @functools.lru_cache(maxsize=8)
-def _loaded(file: str) -> PolicyFunction:
-    path = regular(Path(file))
+def _loaded(file: str, content: bytes) -> PolicyFunction:
+    path = Path(file)
     try:
         if path.suffix == ".onnx":
             runtime = extra_module("onnxruntime", "interop", "ONNX policies")
             options = runtime.SessionOptions()
             options.intra_op_num_threads = 1
-            session = runtime.InferenceSession(path.read_bytes(), options, providers=["CPUExecutionProvider"])
+            session = runtime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
             names = [given.name for given in session.get_inputs()]
             return lambda seen: session.run(None, {name: seen[name] for name in names})[0]
         if path.suffix == ".pt":
             torch = extra_module("torch", "rl", "TorchScript policies")
-            module = torch.jit.load(str(path), map_location="cpu").eval()
+            module = torch.jit.load(io.BytesIO(content), map_location="cpu").eval()
             return lambda seen: module({k: torch.as_tensor(values) for k, values in seen.items()}).detach().numpy()
     except (ModuleNotFoundError, OSError, ValueError):
         raise

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import gymnasium as gym
 import numpy as np
 import pytest
 
@@ -11,12 +12,13 @@ from hpo_envs.agents.models.candidate_set import joined
 from hpo_envs.agents.transfer import policy_file
 from hpo_envs.benchmarks import tasks
 from hpo_envs.benchmarks.tasks.sampled import Draws
-from hpo_envs.wrappers import for_training
+from hpo_envs.wrappers import CandidateObservation, for_training
 
 pytest.importorskip("sb3_contrib", reason="extra rl is not installed")
 
 import torch
 from sb3_contrib import MaskablePPO
+from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 
 from hpo_envs.integrations.candidate_policy import CandidatePolicy, save_policy
 from hpo_envs.integrations.sb3 import SB3VecEnv
@@ -106,3 +108,21 @@ def test_training_beats_its_untrained_start_and_the_file_is_an_agent(tmp_path: P
     assert "seen" not in one.header
     with pytest.raises(ValueError, match="model must have a CandidatePolicy"):
         save_policy(MaskablePPO("MultiInputPolicy", SB3VecEnv(envs), device="cpu"), file)
+
+
+def test_the_file_has_the_languages_of_all_environments_and_the_inputs_of_training(tmp_path: Path) -> None:
+    made = [lambda i=i: for_training(gym.make(f"CharHPO-g2p-{i}-v0")) for i in ("hun-lstm", "dut-lstm")]
+    envs = DummyVecEnv(made)
+    model = MaskablePPO(CandidatePolicy, envs, device="cpu")
+    for given in (None, [make() for make in made]):
+        (found,) = policy_file.read(str(save_policy(model, tmp_path / "both", given))).trained
+        assert found.languages == {"dut", "hun"}
+    with pytest.raises(ValueError, match="env must show the model's observations, with the same features and numbers"):
+        save_policy(model, tmp_path / "other", CandidateObservation(gym.make("CharHPO-g2p-hun-lstm-v0"), 9))
+    numbers = [CandidateObservation(gym.make("CharHPO-g2p-hun-lstm-v0"), numbers={"noise": x}) for x in (0.1, 0.2)]
+    with pytest.raises(ValueError, match="env must show the model's observations, with the same features and numbers"):
+        save_policy(model, tmp_path / "other", numbers)
+    normalised = MaskablePPO(CandidatePolicy, VecNormalize(envs), device="cpu")
+    with pytest.raises(ValueError, match="env must show the model's observations, with the same features and numbers"):
+        save_policy(normalised, tmp_path / "other")
+    save_policy(MaskablePPO(CandidatePolicy, VecNormalize(envs, norm_obs=False), device="cpu"), tmp_path / "rewards")

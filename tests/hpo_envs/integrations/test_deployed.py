@@ -54,6 +54,22 @@ def test_one_policy_acts_alike_as_weights_callable_torchscript_and_onnx(
     assert actions(Deployed, policy=str(tmp_path / "p.onnx"), **given) == last != expected
 
 
+def test_a_file_that_was_written_again_is_another_policy(tmp_path: Path) -> None:
+    torch, file = pytest.importorskip("torch"), tmp_path / "p.pt"
+    found, headers = [], []
+    for policy in (lambda seen: seen["candidates"][0, :, -1], lambda seen: -seen["candidates"][0, :, -1]):
+        example = {"candidates": torch.zeros(1, 8, 1)}
+        torch.jit.trace(policy, (example,)).save(str(file))
+        given = {"policy": str(file), "features": FEATURES, "candidates": SIZE}
+        runs = run(Deployed, **ENV, **given)
+        found.append([r.actions.tolist() for r in runs])
+        headers.append(runs[0].header["agent_source"])
+        assert found[-1] == actions(Deployed, **given | {"policy": lambda seen, f=policy: f(seen)})
+    assert found[0] != found[1]
+    assert headers[0].keys() == headers[1].keys() == {"p.pt"}
+    assert headers[0] != headers[1]
+
+
 def torch_form(weights: candidate_net.NetArrays) -> Any:
     import torch
 
