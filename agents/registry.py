@@ -7,6 +7,7 @@ import importlib
 import importlib.util
 import inspect
 import math
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, packages_distributions, version
@@ -234,8 +235,10 @@ AGENTS: dict[str, Registration] = {
 
 
 def names() -> list[str]:
-    """Return the sorted names of all registered agents and plugins, without aliases."""
-    return sorted({name for name, e in AGENTS.items() if e.alias_of is None} | plugins.of("agents").keys())
+    """Return the sorted names of all registered agents and plugins, without aliases; warn of plugins of equal names."""
+    for name in sorted(AGENTS.keys() & (found := plugins.of("agents")).keys()):
+        warnings.warn(f"plugins must have names of their own, got {name} of {found[name].package}", stacklevel=2)
+    return sorted({name for name, e in AGENTS.items() if e.alias_of is None} | found.keys() - AGENTS.keys())
 
 
 def entry(name: str) -> Registration:
@@ -256,12 +259,17 @@ def _plugin(name: str) -> plugins.Plugin | None:
 
 @functools.cache
 def _of_plugin(plugin: plugins.Plugin) -> Registration:
-    """Return the registry entry of a plugin; a plugin that cannot be imported supports nothing."""
+    """Return the registry entry of a plugin; one that cannot be imported or names an unknown kind supports nothing."""
     made = plugin.loaded()
     if made is None:
         return Registration(plugin.target, "cannot be imported", supports=(), external=True, package=plugin.package)
     summary = (inspect.getdoc(made) or "no docstring").partition("\n")[0]
-    supports = tuple(getattr(made, "supports", ())) or ("rows",)
+    supports = tuple(getattr(made, "supports", ())) or _kinds()
+    if unknown := [word for word in supports if word not in _kinds()]:
+        warnings.warn(
+            f"supports of plugin {plugin.name} must be among {', '.join(_kinds())}, got {unknown[0]!r}", stacklevel=4
+        )
+        supports = ()
     return Registration(plugin.target, summary, supports=supports, external=True, package=plugin.package)
 
 
@@ -321,8 +329,12 @@ def supported(agent: str, supports: Sequence[str], problem: Problem) -> bool:
         ValueError: A kind of problem is unknown.
     """
     for word in supports:
-        one_of(f"supports of {agent}", word, sorted({word for e in AGENTS.values() for word in e.supports}))
+        one_of(f"supports of {agent}", word, _kinds())
     return not supports or _supports(tuple(supports), problem)
+
+
+def _kinds() -> tuple[str, ...]:
+    return tuple(sorted({word for e in AGENTS.values() for word in e.supports}))
 
 
 def _supports(supports: tuple[str, ...], problem: Problem) -> bool:

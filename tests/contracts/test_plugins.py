@@ -14,7 +14,8 @@ PLUGIN = ROOT / "docs" / "examples" / "plugin"
 
 POINTS = {
     "hpo_envs.agents": {"best-neighbour": "hpo_envs_example:BestNeighbour", "broken": "no_such_module:Agent",
-                        "exits": "broken_plugin:Agent"},
+                        "exits": "broken_plugin:Agent", "anywhere": "kinds:Anywhere", "nowhere": "kinds:Nowhere",
+                        "bo": "kinds:Anywhere", "all": "kinds:Anywhere"},
     "hpo_envs.families": {"Neighbours-v0": "hpo_envs_example:FAMILY", "Broken-v0": "hpo_envs_example:BestNeighbour"},
     "hpo_envs.tables": {"iris-neighbours": "hpo_envs_example:neighbours_of_iris", "nothing": "builtins:dict",
                         "wrong": "math:sqrt", "ends": "sys:exit"},
@@ -27,6 +28,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("site")
     shutil.copy(PLUGIN / "hpo_envs_example.py", folder)
     (folder / "broken_plugin.py").write_text("raise SystemExit(7)")
+    kinds = "from hpo_envs import Agent\nclass Anywhere(Agent): pass\nclass Nowhere(Agent): supports = ('row',)\n"
+    (folder / "kinds.py").write_text(kinds)
     info = folder / "hpo_envs_example-0.1.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: hpo-envs-example\nVersion: 0.1\n")
@@ -57,6 +60,8 @@ assert gym.make_vec("Neighbours-v0", num_envs=3).num_envs == 3
 assert gym.make("TableHPO-iris-neighbours-v0").unwrapped.table is env.unwrapped.table
 check_table(env.unwrapped.table)
 assert check_agent("best-neighbour") == ()
+assert {word for e in agents.AGENTS.values() for word in e.supports} == {*agents.entry("anywhere").supports}
+assert agents.entry("nowhere").supports == () and "all" not in agents.names()
 check_family(registry.family_of("Neighbours-v0"))
 (run,) = hpo_envs.run("best-neighbour", "Neighbours-v0", [0], budget=5)
 assert run.header["agent_versions"] == {"hpo-envs-example": "0.1"}
@@ -87,6 +92,8 @@ def test_each_broken_plugin_is_one_warning_and_nothing_fails(site: Path) -> None
         "Neighbours: Choose the number and the weights of nearest neighbours. (plugin: hpo-envs-example)" in done.stdout
     )
     assert done.stderr.count("plugin broken of hpo-envs-example must be importable, got ModuleNotFoundError") >= 1
+    assert "supports of plugin nowhere must be among arms, box, box-objectives, cells, " in done.stderr
+    assert "plugins must have names of their own, got bo of hpo-envs-example" in done.stderr
     assert "plugin exits of hpo-envs-example must be importable, got SystemExit(7)" in done.stderr
     assert "plugin wrong of hpo-envs-example must return a Table, got TypeError(" in done.stderr
     assert "plugin Broken-v0 of hpo-envs-example must name a Family with this id, got <class" in done.stderr
