@@ -149,7 +149,9 @@ class Scores:
             header = block.header_of(int(index[0]))
             env, agent = environment_of(header), agent_of(header)
             self._check(header, env)
-            self.answered.setdefault(env, set()).add((header["table"], header["kind"], header["sha256"]))
+            self.answered.setdefault(env, set()).add(
+                (header["table"], header["kind"], header.get("space", header["sha256"]))
+            )
             cell = self.cells.setdefault((env, agent), AgentRuns(rank, header))
             if rank < cell.rank:
                 cell.rank, cell.header = rank, header
@@ -158,14 +160,17 @@ class Scores:
 
     def _check(self, h: Header, env: str) -> None:
         """Raise if a header does not match the previous ones, or source tasks share a language with the environment."""
+        own = ("space", env) if "space" in h else ("sha256", f"table {h['table']} ({h['kind']})")
         here = {
-            ("sha256", f"table {h['table']} ({h['kind']})"): h["sha256"],
+            own: h[own[0]],
             ("budget", env): (h["budget"], h["cost_unit"]),
             ("objective", env): tuple(h["objectives"]),
             ("shuffle", env): h.get("shuffle", False),
             ("sources", env): h.get("transfer"),
             ("number version", env): h.get("numbers"),
         }
+        if "changed" not in h:  # of a search kept apart under its own name
+            here["environment_source", env] = h.get("environment_source") or {}
         for fact, value in here.items():
             if self._facts.setdefault(fact, value) != value:
                 raise ValueError(f"runs must share their {' of '.join(fact)}, got {self._facts[fact]} and {value}")

@@ -137,6 +137,10 @@ def header_of(
     }
     if isolated:
         header["isolated"] = True
+    if "function" in env_kwargs and "space" not in env_kwargs:  # a search, whose sha256 is of what its seed draws
+        t = params.table
+        what = [vars(part) for part in (*t.space, *t.metrics)], len(t.levels)
+        header["space"] = _digest(json.dumps(what, default=str).encode())
     return dict(json.loads(json.dumps(header, default=_jsonable)))
 
 

@@ -36,10 +36,11 @@ class Run:
         header: Plain data on the run: env id and arguments, `shuffle`, `subsample`, `reset_seed` (the seed with which
             `env.reset` draws the run's configurations and their order), budget, objectives, table name, kind and
             sha256, scale of the scores (`scales.Scale`), agent and hyperparameters, versions, `numbers`,
-            `agent_numbers`, `environment_source` and `agent_source` (see `provenance.Code`), and `suite`, the origin of
-            this package's code; `random_search` if all evaluations equal those of random search; `seen`, the languages
-            of the problem on which the agent's weights were trained, if any; with source tasks, `transfer`: their
-            `distribution`, `sources` (id, table, kind, sha256, languages), and `excluded`, the problem's languages.
+            `agent_numbers`, `environment_source` and `agent_source` (see `provenance.Code`); of searches, `space`, a
+            digest of space and metrics; `suite`, the origin of this package's code; `random_search` if all evaluations
+            equal those of random search; `seen`, the problem's languages on which the agent's weights were trained, if
+            any; with source tasks, `transfer`: their `distribution`, `sources` (id, table, kind, sha256, languages),
+            and `excluded`, the problem's languages.
         evaluated: Further data on each evaluation, (k, ...) arrays by name: `row`, `level` and `repeat` of the table
             (int32), if results are its; `status` (int8, index in `STATUSES`); and for arms and tables with repeats
             `truth`, shaped as the rewards: the true mean of the row at that level. If an evaluation takes several

@@ -213,3 +213,19 @@ def test_functions_are_not_called_again(tmp_path: Path) -> None:
     assert len(calls) == 11
     assert found["checked"] == "Runs on FunctionHPO-v0 were not replayed: a function is not called again."
     assert [(cell["agent"], cell["n"]) for cell in found["cells"]] == [("random", 2), ("auto (box-bo)", 1)]
+
+
+def test_searches_of_one_function_and_space_are_replications_whatever_their_seeds(tmp_path: Path) -> None:
+    def train(config: dict[str, Any]) -> float:
+        return float(config["x"])
+
+    for agent in ("random", "bo"):
+        for seed in (0, 1):
+            out = tmp_path / "same" / f"{agent}{seed}"
+            tune(train, {"x": (0.0, 1.0)}, agent=agent, seed=seed, budget=4, out=out, progress=False)
+    found = Comparison.load(tmp_path / "same", more=record.runs_of(tmp_path / "same")).summary()
+    assert [(cell["agent"], cell["n"]) for cell in found["cells"]] == [("bo", 2), ("random", 2)]
+    for name, high, goal in (("wide", 10.0, "max"), ("least", 1.0, "min")):
+        tune(train, {"x": (0.0, high)}, agent="tpe", budget=4, goal=goal, out=tmp_path / name, progress=False)
+        with pytest.raises(ValueError, match="runs must share their space of FunctionHPO"):
+            Comparison.of([*record.runs_of(tmp_path / "same"), *record.runs_of(tmp_path / name)])

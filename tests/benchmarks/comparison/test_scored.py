@@ -25,6 +25,7 @@ def of(runs: list[Run]) -> scored.Scores:
         ({"budget": 21.0}, "runs must share their budget of NMTHPO-zhen-v0"),
         ({"objectives": ["chrf"]}, "runs must share their objective"),
         ({"numbers": {"a": 99}}, "runs must share their number version of NMTHPO-"),
+        ({"environment_source": {"mine": "0"}}, "runs must share their environment_source of NMTHPO-zhen-v0"),
         ({}, "runs must be unique, got random on NMTHPO-zhen-v0 with seed 0 twice"),
     ],
 )
