@@ -35,7 +35,8 @@ class TuneSearchCV(BaseSearchCV):  # type: ignore[misc]
         cv: See `scoring`; all configurations have the same splits.
         verbose: See `scoring`.
         pre_dispatch: See `scoring`.
-        error_score: See `scoring`; a configuration is a failed evaluation if its mean score is not finite.
+        error_score: See `scoring`; a configuration is a failed evaluation if its mean score is not finite, and not in
+            `cv_results_` if every fit fails.
         return_train_score: See `scoring`.
     """
 
@@ -76,7 +77,7 @@ class TuneSearchCV(BaseSearchCV):  # type: ignore[misc]
             raise self._error
 
     def _fit(self, evaluate: Callable[..., dict[str, Any]], trials: list[Trial], fraction: float) -> list[float]:
-        """Fit to a fraction of each training set; return mean test scores, NaN if every fit fails."""
+        """Fit to a fraction of each training set; return mean test scores, `error_score` if every fit fails."""
         if not trials:
             return []
         cv, more = SimpleNamespace(split=partial(self._split, fraction)), {"train_fraction": [fraction] * len(trials)}
@@ -86,7 +87,7 @@ class TuneSearchCV(BaseSearchCV):  # type: ignore[misc]
             if "fits failed" not in str(error) or self.error_score == "raise":
                 raise
             self._error = error
-            return [np.nan] * len(trials)
+            return [float(self.error_score)] * len(trials)
         metric = f"mean_test_{self.refit if isinstance(self.refit, str) else 'score'}"
         if metric not in self._results:
             raise ValueError(f"refit must name the metric to maximise where there are several, got {self.refit!r}")

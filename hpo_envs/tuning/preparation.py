@@ -129,8 +129,8 @@ class Preparation:
         first = params.kind == "box" and made.listens
         if sources and not first and isinstance(name, str) and not _transfers(name, handed):
             warnings.warn(f"{name} does not learn from sources", stacklevel=5)
-        begin = _points(points, params, made)
-        begin += [config for config in known if first and config not in begin]
+        begin = [*_points(points, params, made), *(known if first else ())]
+        begin = [*{repr(config): config for config in begin}.values()]  # 1 and True may be two choices
         return cls(params, made, begin, header, epochs)
 
 

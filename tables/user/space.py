@@ -118,6 +118,8 @@ def _entry(name: str, value: Any) -> Hyperparameter:
         return _listed(name, value if isinstance(value, list) else [value])
     for key in value:
         one_of(f"key of {name}", key, KEYS)
+    if len({"low" if key in ("high", "step") else key for key in value} & {"low", "choices", "values"}) > 1:
+        raise ValueError(f"{name} must have either choices, values, or low and high, got {shown(dict(value))}")
     if not isinstance(scalar(value.get("log", False)), bool):
         raise ValueError(f"log of {name} must be True or False, got {shown(value['log'])}")
     if "choices" in value or "values" in value:
@@ -152,8 +154,9 @@ def _range(name: str, given: Mapping[str, Any]) -> Hyperparameter:
         raise ValueError(f"ends and step of {name} must be whole for ints, got {low} to {high}{by}")
     values: tuple[Any, ...] = ()
     if step is not None and (kind == "float" or step != 1):
-        if not (is_number(step) and step > 0) or log:
-            raise ValueError(f"step of {name} must be a number > 0 on a linear scale, got {shown(step)}")
+        if not (is_number(step) and step > 0) or log or step > high - low > 0:
+            rule = "a number > 0 and at most high - low, on a linear scale"
+            raise ValueError(f"step of {name} must be {rule}, got {shown(step)}")
         if not 0 <= (float(high) - float(low)) / step < MOST_STEPS:
             raise ValueError(f"range of {name} must be at most {MOST_STEPS} steps, got {low} to {high} by {step}")
         values = tuple(low + i * step for i in range(math.floor((high - low) / step + 1e-9) + 1))

@@ -68,10 +68,13 @@ def test_groups_weights_and_several_metrics_are_passed_on() -> None:
         search.set_params(refit=False).fit(X, Y, groups=groups)
 
 
-def test_failing_fits_are_failed_evaluations_unless_all_fail() -> None:
+def test_failing_fits_are_failed_evaluations_unless_all_fail(tmp_path: Path) -> None:
     space = {"criterion": ["gini", "wrong"], "max_depth": (1, 6)}
     search = TuneSearchCV(DecisionTreeClassifier(), space, n_iter=8, random_state=0).fit(X, Y)
     assert search.best_params_["criterion"] == "gini"
+    tuned = TuneSearchCV(DecisionTreeClassifier(), space, n_iter=8, random_state=0, error_score=0.25, out=tmp_path)
+    scores = {e.config["criterion"]: e.metrics["score"] for e in load(tuned.fit(X, Y).out)}
+    assert scores["wrong"] == 0.25 < scores["gini"] == tuned.cv_results_["mean_test_score"][-1]
     with pytest.raises(ValueError, match="All the 5 fits failed"):
         TuneSearchCV(DecisionTreeClassifier(), {"max_depth": (-3, -1)}, n_iter=3).fit(X, Y)
 

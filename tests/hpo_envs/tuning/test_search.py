@@ -192,6 +192,13 @@ def test_arguments_are_numbers_of_any_library() -> None:
     rejects("^seed must be an int >= 0, got -1", tune, lambda config: 1.0, {"x": (0.0, 1.0)}, seed=-1)
 
 
+def test_equal_points_are_evaluated_once() -> None:
+    given: dict[str, Any] = {"space": {"x": [0, 1, True], "y": (0.0, 1.0)}, "seed": 3, "progress": False}
+    given["points"] = [{"x": 1, "y": 0.5}, {"y": 0.5, "x": 1}, {"x": True, "y": 0.5}, {"x": 1, "y": 0.5}]
+    tuned = tune(lambda config: 1.0, budget=4, **given)
+    assert [e.config["x"] for e in tuned if e.given] == [1, True]
+
+
 def test_points_keep_types_of_choices(tmp_path: Path) -> None:
     points: list[dict[str, Any]] = [{"x": 1.0}, {"x": True}, {"x": 1}, {"x": "1"}]
     given: dict[str, Any] = {"points": points, "out": tmp_path, "progress": False}

@@ -91,6 +91,11 @@ def test_configuration_spaces_with_their_conditions() -> None:
         ({"a": {"low": 0, "high": 1, "step": -1, "kind": "float"}}, "step of a must be a number > 0"),
         ({"a": {"low": 0, "high": 1e9, "step": 1e-3}}, "range of a must be at most 1000000 steps, got 0 to 1000000000"),
         ({"a": {"low": 1, "high": 0, "step": 0.5}}, "range of a must be at most 1000000 steps, got 1 to 0 by 0.5"),
+        ({"a": {"low": 0, "high": 1.0, "step": 1.5}}, "step of a must be .* at most high - low, .*, got 1.5"),
+        *(
+            ({"a": {"choices": [1], **more}}, "a must have either choices, values, or low and high, got {'choices': .1., ")
+            for more in ({"step": 2}, {"values": [1]})
+        ),
         ({"a": (-1e308, 1e308)}, r"range of a must be finite numbers, low <= high, got -1e\+308 to 1e\+308"),
         ({"a": (0, 10**5000)}, r"a must be \(low, high\), .*, got <tuple>"),
         ({"a": (2**53, 2**53 + 10)}, r"a must have ints up to 2\*\*53, .*, got 9007199254741002"),
