@@ -20,7 +20,7 @@ from gymnasium.spaces import Box, Discrete
 from hpo_envs.agents.base import Agent
 from hpo_envs.agents.problem import Problem, private
 from hpo_envs.tables import plugins
-from hpo_envs.tables.checks import one_of, shown
+from hpo_envs.tables.checks import check_bool, one_of, shown
 
 LARGEST_GRAPH = 5000
 """Largest number of candidates of a graph: `similarity_graph.LARGEST`, repeated to spare the import of its module."""
@@ -441,8 +441,18 @@ def make(
     if e.sources and not problem.sources:
         raise ValueError(f"sources must be given to {name}, which learns from other tables (transfer=), got none")
     seen = problem.with_features(features).with_resource(resource)
+    for option in _switches(e.target) & hyperparameters.keys():
+        check_bool(option, hyperparameters[option])
     agent: Agent = load(e.target)(seen, seed, **{**e.kwargs, **hyperparameters})
     return agent
+
+
+@functools.cache
+def _switches(target: str) -> set[str]:
+    """Return the arguments of an agent, and of its bases, to which it passes others, that are True or False."""
+    parts = getattr(made := load(target), "__mro__", (made, object))[:-1]
+    every = [p for part in parts for p in inspect.signature(part).parameters.values()]
+    return {p.name for p in every if isinstance(p.default, bool)}
 
 
 def load(target: str) -> Any:

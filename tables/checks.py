@@ -98,6 +98,13 @@ def one_of(name: str, value: Any, known: Collection[str], more: str = "", listed
     raise ValueError(f"{name} must be one of {listed or ', '.join(known)}{more}, got {shown(value)}{hint}")
 
 
+def check_bool(name: str, value: Any) -> bool:
+    """Return a Boolean argument as a bool; ValueError, which names it, if it is neither True nor False."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise ValueError(f"{name} must be True or False, got {shown(value)}")
+    return bool(value)
+
+
 def extra_module(name: str, extra: str, what: str) -> Any:
     """Import and return a module of a package that an extra installs; the message says what (a plural noun) needs it.
 

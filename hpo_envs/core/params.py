@@ -483,13 +483,6 @@ def check_int(name: str, value: Any, low: int = 1, high: int = 10**9, *, optiona
     return int(value)
 
 
-def check_bool(name: str, value: Any) -> bool:
-    """Return a Boolean argument as a bool; ValueError, which names it, if it is neither True nor False."""
-    if not isinstance(value, (bool, np.bool_)):
-        raise ValueError(f"{name} must be True or False, got {shown(value)}")
-    return bool(value)
-
-
 def check_names(argument: str, names: Any) -> tuple[str, ...]:
     """Return a name, or a tuple or list of names, as a tuple; ValueError for anything else, which names `argument`."""
     chosen = (names,) if isinstance(names, str) else names

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.tables import draws
-from hpo_envs.tables.checks import shown
+from hpo_envs.tables.checks import check_bool, shown
 from hpo_envs.tables.table import is_number
 
 _STREAM = 1 << 40
@@ -42,8 +42,7 @@ class View:
     subsample: float = 1.0
 
     def __post_init__(self) -> None:
-        if not isinstance(self.shuffle, (bool, np.bool_)):
-            raise ValueError(f"shuffle must be True or False, got {shown(self.shuffle)}")
+        check_bool("shuffle", self.shuffle)
         if not is_number(self.subsample) or not 0 < self.subsample <= 1:
             raise ValueError(f"subsample must be a number in (0, 1], got {shown(self.subsample)}")
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.tables import exact
-from hpo_envs.tables.checks import extra_module, one_of, scalar, shown, unshared
+from hpo_envs.tables.checks import check_bool, extra_module, one_of, scalar, shown, unshared
 from hpo_envs.tables.table import Floats, Hyperparameter, active, is_number
 
 MOST_STEPS = 1_000_000
@@ -120,8 +120,7 @@ def _entry(name: str, value: Any) -> Hyperparameter:
         one_of(f"key of {name}", key, KEYS)
     if len({"low" if key in ("high", "step") else key for key in value} & {"low", "choices", "values"}) > 1:
         raise ValueError(f"{name} must have either choices, values, or low and high, got {shown(dict(value))}")
-    if not isinstance(scalar(value.get("log", False)), bool):
-        raise ValueError(f"log of {name} must be True or False, got {shown(value['log'])}")
+    check_bool(f"log of {name}", scalar(value.get("log", False)))
     if "choices" in value or "values" in value:
         key = "values" if "values" in value else "choices"
         if isinstance(value[key], (str, Mapping, set)) or not isinstance(value[key], Iterable):

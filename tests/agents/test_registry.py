@@ -11,6 +11,7 @@ from hpo_envs import agents, benchmarks
 from hpo_envs.agents.models import similarity_graph
 from hpo_envs.agents.registry import load
 from hpo_envs.commands.docstrings import doc_of
+from tests.helpers import rejects
 
 
 @pytest.mark.parametrize(
@@ -58,6 +59,14 @@ def test_graphs_of_very_many_candidates_do_not_fit() -> None:
     large = dataclasses.replace(problem, features=features, base=None, index=None)
     assert [agents.fits(name, large) for name in ("graph-ei-rbf", "bo-ei-rbf")] == [False, True]
     assert agents.fits("random", large, problem=1, name=2)  # of a study file: refused by the agent in one line
+
+
+@pytest.mark.parametrize(
+    "name, option", [("learned", "trained"), ("in-context", "seen"), ("auto", "late"), ("bo-ucb", "per_cost")]
+)
+def test_switches_are_true_or_false(name: str, option: str) -> None:
+    problem = benchmarks.problem_of(gym.make("NMTHPO-zhen-v0"))
+    rejects(f"{option} must be True or False, got 'no'", agents.make, name, problem, 0, **{option: "no"})
 
 
 @pytest.mark.parametrize("target", sorted({e.target for e in agents.AGENTS.values()}))

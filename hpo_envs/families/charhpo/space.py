@@ -8,8 +8,8 @@ import numpy.typing as npt
 
 from hpo_envs.core.engines.box.params import BoxFunction, BoxParams, Evaluations
 from hpo_envs.core.engines.box.scalar import BoxEnv
-from hpo_envs.core.params import Floats, Ints, Objectives, check_bool, check_names
-from hpo_envs.tables.checks import one_of, shown
+from hpo_envs.core.params import Floats, Ints, Objectives, check_names
+from hpo_envs.tables.checks import check_bool, one_of, shown
 from hpo_envs.tables.datasets.charhpo import SWEEPS, build, model, space
 
 CALLED = tuple(

@@ -10,10 +10,10 @@ import numpy.typing as npt
 from gymnasium.spaces import Discrete, MultiDiscrete
 
 from hpo_envs.core.engines.bandit.arms import Arms, GaussianArms, MeasuredArms
-from hpo_envs.core.params import Params, bounds_of, box, check_bool, check_budget, check_int, ordinals
+from hpo_envs.core.params import Params, bounds_of, box, check_budget, check_int, ordinals
 from hpo_envs.core.subsample import View
 from hpo_envs.tables import Floats, Ints, draws
-from hpo_envs.tables.checks import one_of
+from hpo_envs.tables.checks import check_bool, one_of
 from hpo_envs.tables.datasets import fiesta
 from hpo_envs.tables.datasets.fiesta import TASKS
 from hpo_envs.tables.datasets.fiesta import build as data
