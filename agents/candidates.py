@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import functools
-import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -46,7 +45,7 @@ class Candidates(Incumbent):
         self._shape = tuple(space.nvec.tolist()) if isinstance(space, gym.spaces.MultiDiscrete) else (int(space.n),)
         self._grid = isinstance(space, gym.spaces.MultiDiscrete) and problem.levels is None
         self.pairs = isinstance(space, gym.spaces.MultiDiscrete) and problem.levels is not None
-        self.count = math.prod(self._shape) if self._grid else self._shape[0]
+        self.count = problem.rows
         self.levels = resources_of(np.asarray(problem.levels if self.pairs else [1.0], dtype=np.float64))
         self.top = len(self.levels) - 1
         self.times = np.zeros(self.count, np.int64)

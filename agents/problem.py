@@ -140,14 +140,15 @@ class Problem:
         """Number of candidates.
 
         Raises:
-            ValueError: There are no features, and actions are neither rows nor (row, level) pairs.
+            ValueError: Actions are not from a finite list of candidates.
         """
         if self.features is not None:
             return len(self.features)
         if isinstance(self.action_space, gym.spaces.Discrete):
             return int(self.action_space.n)
-        if self.levels is not None and isinstance(self.action_space, gym.spaces.MultiDiscrete):
-            return int(self.action_space.nvec[0])
+        if isinstance(self.action_space, gym.spaces.MultiDiscrete):
+            sizes = self.action_space.nvec.tolist()
+            return int(math.prod(sizes) if self.levels is None else sizes[0])
         raise ValueError(f"action_space must be finite for this agent, got {self.action_space}")
 
     @property

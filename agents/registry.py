@@ -306,7 +306,7 @@ def install(package: str) -> str:
 def fits(name: str, problem: Problem, /, **hyperparameters: Any) -> bool:
     """Return whether an agent supports a problem; its packages need not be installed.
 
-    The agent must support the kind of the problem and the numbers of objectives and of rows (with features). If it
+    The agent must support the kind of the problem and the numbers of objectives and of candidates. If it
     needs sources, one must share a feature with the problem; if it has trained weights, some must be trained on none of
     the problem's languages, unless `hyperparameters` allow others.
 
@@ -314,8 +314,9 @@ def fits(name: str, problem: Problem, /, **hyperparameters: Any) -> bool:
         ValueError: The agent is unknown.
     """
     e = entry(name)
-    candidates = 0 if problem.features is None else len(problem.features)
-    if not _supports(e.supports, problem) or candidates > e.most or problem.objectives > e.objectives:
+    if not _supports(e.supports, problem) or problem.objectives > e.objectives:
+        return False
+    if math.isfinite(e.most) and problem.rows > e.most:
         return False
     if e.sources and not any(s.shared(problem.feature_names)[0] for s in problem.sources):
         return False

@@ -115,6 +115,10 @@ class Hyperparameter:
     description: str = ""
     complement: bool = False
 
+    def __post_init__(self) -> None:
+        if self.log and (self.low < 0 or (self.low == 0 and len(self.values) < 3)):
+            raise ValueError(f"range of {self.name} must be 0 < low <= high, got {self.low:g} to {self.high:g}")
+
     @property
     def conditions(self) -> dict[str, tuple[Any, ...]]:
         """Parent -> its choices, one of which it must take."""

@@ -48,8 +48,8 @@ def posterior(counts: npt.ArrayLike, means: npt.ArrayLike, squares: npt.ArrayLik
         raise ValueError(
             f"counts, means and squares must be (n,) with n >= 2 models, got {t.shape}, {m.shape}, {s.shape}"
         )
-    if (t < MINIMUM).any():
-        raise ValueError(f"each model must have at least {MINIMUM} evaluations, got {t.astype(int).tolist()}")
+    if not (np.isfinite(t) & (t >= MINIMUM)).all():
+        raise ValueError(f"each model must have at least {MINIMUM} evaluations, got {t.tolist()}")
     if not (np.isfinite(m).all() and np.isfinite(s).all() and (s >= 0).all()):
         raise ValueError(f"means and squares must be finite and squares >= 0, got {m.tolist()}, {s.tolist()}")
     scale = np.sqrt(s / (t * (t - 2.0)))

@@ -60,14 +60,13 @@ class ObservingAgent(CandidateAgent):
 
         If `blind`, return those of a run without evaluations, but with the current budget left.
         """
-        budget = self.problem.budget
-        left = 1.0 - (self._spent / budget if budget else len(self.rows) / len(self.features))
+        left = 1.0 - self._spent / (self.problem.budget or len(self.features))
         return (self._fresh() if blind else self._set).observation(np.array([min(max(left, 0.0), 1.0)]))
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
         """Record outcome and cost of a candidate; observations have the first `LONGEST` successful ones in `pool`."""
         super().tell(action, reward, info)
-        self._spent += float(info.get("cost", 1.0))
+        self._spent += float(info.get("cost", 1.0)) if self.problem.budget else 1.0
 
     def _first(self) -> int:
         return self._suggest()

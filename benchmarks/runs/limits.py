@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any
@@ -36,6 +37,9 @@ class WorkerLost(ChildProcessError):
         self.argument = argument
 
 
+_inner = threading.local()
+"""Its `limit` is the end of the innermost deadline in this thread, on the monotonic clock, and its message."""
+
 _tell: Callable[[tuple[float, str] | None], object] = lambda limit: None  # noqa: E731
 
 
@@ -56,20 +60,23 @@ def deadline(
 
     In the main thread on POSIX a signal does this, which interrupts sleeping code; elsewhere the interpreter does it
     between two bytecodes. Neither stops a loop in compiled code, but a worker is killed. `text` is the message of the
-    error, with a placeholder for the seconds.
+    error, with a placeholder for the seconds. Of nested contexts of a thread, the first limit counts.
     """
     main = threading.current_thread() is threading.main_thread() and hasattr(signal, "setitimer")
-    text = text.format(seconds)
-    seconds = min(seconds, 1e9)  # clocks do not accept much longer ones
+    before: tuple[float, str] | None = getattr(_inner, "limit", None)
+    limit = (time.monotonic() + min(seconds, 1e9), text.format(seconds))  # clocks do not accept much longer ones
+    _inner.limit = end, text = limit if before is None else min(limit, before)
+    seconds = max(end - time.monotonic(), 1e-3)
     _tell((seconds, text))
     try:
         with _alarm(seconds) if main else _thread(seconds):
             yield
     except RunTimeout as timeout:
-        timeout.args = (text,)  # another thread can only raise the class
+        timeout.args = timeout.args or (text,)  # another thread can only raise the class
         raise
     finally:
-        _tell(None)
+        _inner.limit = before
+        _tell(None if before is None else (max(before[0] - time.monotonic(), 0.0), before[1]))
 
 
 @contextlib.contextmanager
@@ -77,13 +84,15 @@ def _alarm(seconds: float) -> Iterator[None]:
     def ring(number: int, frame: FrameType | None) -> None:
         raise RunTimeout
 
-    before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)
+    before, start = signal.signal(signal.SIGALRM, ring), time.monotonic()
+    left, interval = signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, before)
+        if left:  # of an enclosing limit
+            signal.setitimer(signal.ITIMER_REAL, max(left - time.monotonic() + start, 1e-3), interval)
 
 
 @contextlib.contextmanager

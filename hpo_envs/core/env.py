@@ -140,7 +140,7 @@ class HPOEnv(HasParams, gym.Env[Any, Any]):
 
     def _config(self, action: Any) -> dict[str, Any]:
         """See `config`."""
-        if not self.action_space.contains(unmasked(action)):
+        if not self.action_space.contains(unmasked(action, "action")):
             raise ValueError(f"action must be in {self.action_space}, got {shown(action)}")
         return {}
 

@@ -328,16 +328,16 @@ def is_integer(value: Any) -> bool:
     return isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.timedelta64))
 
 
-def unmasked(actions: Any) -> Any:
+def unmasked(actions: Any, argument: str = "actions") -> Any:
     """Return an action, or a batch of actions; ValueError for a masked array, whose masked values would be used."""
     if type(actions) is not np.ndarray and isinstance(actions, np.ma.MaskedArray):
-        raise ValueError(f"actions must not be a masked array, got {actions!r}")
+        raise ValueError(f"{argument} must not be a masked array, got {actions!r}")
     return actions
 
 
-def array_of(actions: Any) -> npt.NDArray[Any]:
+def array_of(actions: Any, argument: str = "actions") -> npt.NDArray[Any]:
     """Return an action, or a batch, as an array, 0-d of objects if NumPy cannot convert it; errors as in `unmasked`."""
-    given = unmasked(actions)
+    given = unmasked(actions, argument)
     try:
         return np.asarray(given)
     except Exception:
@@ -349,7 +349,7 @@ def check_action(action: Any, limits: int | list[int]) -> list[int]:
 
     `limits` is one above the largest value: an int for a single int, a list for several.
     """
-    array = action if type(action) is np.ndarray else array_of(action)
+    array = action if type(action) is np.ndarray else array_of(action, "action")
     sizes = [limits] if isinstance(limits, int) else limits
     if array.dtype.kind in "iu" and array.ndim == (sizes is limits):
         parts: list[int] = array.tolist() if array.ndim else [int(array)]
@@ -393,7 +393,7 @@ def check_box(actions: Any, shape: tuple[int, ...], argument: str) -> tuple[Floa
     The flags lack the last axis of `shape`, the numbers of one action. ValueError unless the actions are numbers or
     bools of this shape without NaN; `argument` is their name in its message.
     """
-    given = array_of(actions)
+    given = array_of(actions, argument)
     array = given.astype(np.float64) if given.dtype.kind in "fiub" else np.empty(0)
     inside = np.asarray(np.logical_and.reduce(np.abs(array) <= 1.0, axis=-1))  # a NaN fails the comparison
     if array.shape == shape and inside.all():

@@ -230,7 +230,7 @@ class _Progress:
         self._advance()
 
     def close(self) -> None:
-        """Print mistakes, and whether failures or an exhausted space ended the search, unless `progress` is False."""
+        """Print mistakes, and what ended the search before its budget, unless `progress` is False."""
         record = self._record
         if not self._failures:
             return
@@ -240,6 +240,8 @@ class _Progress:
             lines.append(f"search stopped after {used}: {self._search.stuck}")
         elif self._search.exhausted:
             lines.append(f"search space exhausted after {used}: every configuration is evaluated")
+        elif self._search.late and record.spent < record.header["budget"]:
+            lines.append(f"search stopped after {used}: the time of its timeout is over")
         for line in lines:
             print(line, file=sys.stderr)
 

@@ -58,6 +58,8 @@ def test_graphs_of_very_many_candidates_do_not_fit() -> None:
     features = np.random.default_rng(0).random((14_322, 3))  # as many as NASBenchNLP-ptb-v0 has
     large = dataclasses.replace(problem, features=features, base=None, index=None)
     assert [agents.fits(name, large) for name in ("graph-ei-rbf", "bo-ei-rbf")] == [False, True]
+    grid = agents.Problem(gym.spaces.MultiDiscrete([20, 20, 20]))
+    assert [agents.fits(name, grid) for name in ("graph-ei-rbf", "bo-ei-rbf")] == [False, True]
     assert agents.fits("random", large, problem=1, name=2)  # of a study file: refused by the agent in one line
 
 

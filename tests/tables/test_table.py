@@ -201,6 +201,10 @@ def test_scales() -> None:
     linear = Hyperparameter("h", "int", 2, 4)
     assert (linear.scale([2, 3, 4, 1, 5]).tolist(), linear.scale(3).shape) == ([0, 0.5, 1, 0, 0], ())
     assert (Hyperparameter("h", "int", 2, 2).scale([2, 3]).tolist(), linear.natural(3.0)) == ([0, 0], 3)
+    zero = Hyperparameter("h", "int", 0.0, 100.0, True, (0, 10, 100))
+    assert zero.scale([0, 10, 100]).tolist() == pytest.approx([0, 0.5, 1])
+    for low, values in ((0.0, ()), (0.0, (0, 100)), (-1.0, (-1, 10, 100))):
+        rejects(f"0 < low <= high, got {low:g} to 100", Hyperparameter, "h", "int", low, 100.0, True, values)
     assert type(linear.natural(3.0)) is int
     assert type(h.natural(100)) is float
     assert SPACE[1].natural(2.0) == "none"

@@ -117,8 +117,9 @@ def test_errors_of_beliefs_name_argument_and_rule() -> None:
     ):
         with raises(say + shapes):
             beliefs.posterior(t, m, s)
-    with raises("each model must have at least 3 evaluations, got [3, 2]"):
-        beliefs.posterior([3, 2.9], [1, 1], [1, 1])
+    for count in (2.9, NAN, math.inf):
+        with raises(f"each model must have at least 3 evaluations, got [3.0, {count}]"):
+            beliefs.posterior([3, count], [1, 1], [1, 1])
     for m, s in (([1.0, NAN], [1.0, 1.0]), ([1.0, 1.0], [NAN, 1.0]), ([1.0, 1.0], [-1.0, 1.0])):
         with raises(f"means and squares must be finite and squares >= 0, got {m}, {s}"):
             beliefs.posterior([3, 3], m, s)
@@ -128,9 +129,9 @@ def test_errors_of_beliefs_name_argument_and_rule() -> None:
     for score in (NAN, math.inf, -1e200):
         with raises(f"score must be in [-1e150, 1e150], got {score!r} for model 1"):
             Belief(2).add(1, score)
-    with raises("each model must have at least 3 evaluations, got [0, 0]"):
+    with raises("each model must have at least 3 evaluations, got [0.0, 0.0]"):
         Belief(2).pi  # noqa: B018
-    with raises("each model must have at least 3 evaluations, got [0, 0]"):
+    with raises("each model must have at least 3 evaluations, got [0.0, 0.0]"):
         Belief(2).posterior()
 
 

@@ -119,6 +119,13 @@ def test_policy_samples_open_candidates_only(file: str) -> None:
     assert not p[~free].any()
 
 
+def test_failures_use_up_what_is_left_without_a_budget(file: str) -> None:
+    agent = Policy(problem_of(gym.make("NMTHPO-ruen-v0", budget=None)), 0, file=file)
+    before = agent.observation()["context"]
+    agent.tell(agent.ask(), 0.0, {"cost": 1.0, "status": "failed"})
+    assert (agent.observation()["context"] < before).any()
+
+
 def played(agent: Any, steps: int) -> list[int]:
     rows = []
     for step in range(steps):

@@ -216,6 +216,30 @@ def test_what_takes_too_long_is_ended_again_and_again(thread: bool) -> None:
     time.sleep(0.01)  # nothing rings any more
 
 
+@pytest.mark.parametrize("thread, outer, inner", [(False, 0.2, 60.0), (False, 0.2, 0.05), (True, 0.2, 0.05)])
+def test_first_of_nested_limits_counts_and_the_outer_one_stays(thread: bool, outer: float, inner: float) -> None:
+    caught: list[str] = []
+
+    def endless() -> None:
+        while True:
+            time.sleep(0.01)
+
+    def within() -> None:
+        try:
+            with limits.deadline(outer, "outer"):
+                try:
+                    with limits.deadline(inner, "inner"):
+                        endless()
+                except limits.RunTimeout as error:
+                    caught.append(str(error))
+                endless()
+        except limits.RunTimeout as error:
+            caught.append(str(error))
+
+    call(within, thread)
+    assert caught == ["inner" if inner < outer else "outer", "outer"]
+
+
 def test_interpreter_may_be_given_by_relative_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (one,) = run("random", "NMTHPO-zhen-v0", [3], isolate=os.path.relpath(sys.executable), budget=3)

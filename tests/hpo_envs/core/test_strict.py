@@ -50,6 +50,8 @@ def test_actions(env_id: str) -> None:
         env.reset(seed=0)
         action = np.asarray(env.action_space.sample())
         wrong = [np.ma.array(action, mask=True), np.ma.array(action), action.astype(np.int64).astype("m8[s]")]
+        form = "actions" if hasattr(env, "num_envs") else "action"
+        rejects(f"^{form} must not be a masked array", env.step, wrong[0])
         for one in [*wrong, wrong[-1][()], np.timedelta64(3), np.zeros(2, "m8"), Broken(), [Broken()]]:
             rejects("actions? must (not )?(be|have)", env.step, one)
         env.step(env.action_space.sample())

@@ -483,7 +483,7 @@ def test_search_stops_after_identical_failures_and_keeps_them(tmp_path: Path, ca
     assert len(diverging) == 12
 
 
-def test_timeout_ends_search_and_keeps_running_evaluations(tmp_path: Path) -> None:
+def test_timeout_ends_search_and_keeps_running_evaluations(tmp_path: Path, capsys: Any) -> None:
     given: dict[str, Any] = {"space": helpers.SPACE, "out": tmp_path, "progress": False}
     tuned = tune(helpers.train, budget=10**4, timeout=1e-9, agent="random", **given)
     assert len(tuned) == 0
@@ -493,6 +493,9 @@ def test_timeout_ends_search_and_keeps_running_evaluations(tmp_path: Path) -> No
         assert search.done
         rejects("trials must be requested within the timeout", search.ask)
         assert search.tell(trial, 1.0).status == "ok"
+        importlib.import_module("hpo_envs.tuning.tune")._Progress(search, None).close()
+    said = "search stopped after 1 of 10000 evaluations: the time of its timeout is over"
+    assert capsys.readouterr().err.splitlines() == [said]
 
 
 def test_threads_share_a_search(tmp_path: Path) -> None:

@@ -86,7 +86,7 @@ class CurvesEnv(HPOEnv):
     hyperparameter values; absent where there are none), `status`, `action_mask` ((rows + checkpoints,) int8: rows that
     can be trained further, then checkpoints that some row has not reached). With several workers `finished`, `action`
     and `clock`, see Arguments.
-    `env.unwrapped.curve(row)` returns the metrics at every checkpoint that a row is trained to, pending ones included.
+    `env.unwrapped.curve(row)` returns the metrics at every checkpoint that a row is trained to.
 
     ## Arguments
     - `table=None`: a `Table` instead of the one of the id.
@@ -130,6 +130,7 @@ class CurvesEnv(HPOEnv):
         self._view = None if p.view.whole else self.rows.tolist()
         # row -> (first cell of the run that this episode sees, checkpoint trained or submitted)
         self._runs: dict[int, tuple[int, int]] = {}
+        self._returned: dict[int, int] = {}  # row -> last cell that a step has returned, with several workers
         self._spent = self._committed = 0.0
         self._count = 0
         self._best, self._best_cell = p.low.tolist(), -1
@@ -182,6 +183,7 @@ class CurvesEnv(HPOEnv):
                 info |= {"action": np.array([index, level]), "action_mask": self._shown_mask()}
                 return self._last.copy(), reward, False, False, info
         done = SubmittedTraining(*workers.next())
+        self._returned[done.row] = done.reached
         observation, reward, info = self._complete(done.answer, done.reached, done.cost)
         self._last = observation.copy()
         info |= numeric({"finished": True, "action": np.array([done.place, done.level]), "clock": workers.clock})
@@ -310,14 +312,12 @@ class CurvesEnv(HPOEnv):
     def curve(self, row: int) -> dict[str, Floats]:
         """Return the visible metrics of a table row, by name: arrays up to the checkpoint that it is trained to.
 
-        With several workers, pending trainings are included.
-
         Raises:
-            ValueError: No training of the row was submitted in this episode.
+            ValueError: No training of the row has finished in this episode.
         """
-        if row not in self._runs:
+        if row not in (self._returned if self._parallel else self._runs):
             raise ValueError(f"row must have been trained in this episode, got {row!r}")
         base, reached = self._runs[row]
-        p, cells = self.params, np.arange(base, base + reached + 1)
+        p, cells = self.params, np.arange(base, 1 + (self._returned[row] if self._parallel else base + reached))
         metrics: dict[str, Floats] = p.answer(np.full(len(cells), row), cells)[2]["metrics"]
         return {name: metrics[name].copy() for name in p.shown}

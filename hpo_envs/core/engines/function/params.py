@@ -120,8 +120,8 @@ class FunctionParams(Params):
 
     @property
     def bounded(self) -> bool:
-        """See `Params`; an upper bound of `CAP` or more counts as missing."""
-        return all(m.high < CAP for m in self.rewarded)
+        """See `Params`; bounds of -`CAP` and `CAP` count as missing."""
+        return all((m.low, m.high) != (-CAP, CAP) for m in self.rewarded)
 
     @functools.cached_property
     def axes(self) -> tuple[dict[str, Any], ...]:

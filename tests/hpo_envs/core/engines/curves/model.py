@@ -101,6 +101,7 @@ class Model:
         self.low = [min(m.sign * m.low, m.sign * m.high) for m in chosen]
         self.high = [max(m.sign * m.low, m.sign * m.high) for m in chosen]
         self.reached = [-1] * ROWS
+        self.returned = [-1] * ROWS
         self.best, self.best_cell = list(self.low), None
         self.spent = self.committed = self.clock = 0.0
         self.count, self.open = 0, True
@@ -187,6 +188,7 @@ class Model:
 
     def complete(self, row: int, level: int, reached: int, cost: float) -> dict[str, Any]:
         t, c = self.t, self.repeat(row)
+        self.returned[row] = reached
         at, end = self.grid[level], self.end(row, c)
         rewards = [s * self.value(row, c, at, n) for n, s in zip(self.names, self.signs, strict=True)]
         peak = self.peaks(row, c, reached)

@@ -58,11 +58,11 @@ def test_the_scalar_form_equals_a_simple_model(setting: str) -> None:
                 row, at = model.best_cell
                 close(env.best_held_out, {n: model.value(row, model.repeat(row), at, n) for n in model.held_out})
             for row in range(ROWS):
-                if model.reached[row] < 0:
+                if model.returned[row] < 0:
                     with raises(f"row must have been trained in this episode, got {row}"):
                         env.curve(row)
                 else:
-                    seen = range(model.reached[row] + 1)
+                    seen = range(model.returned[row] + 1)
                     c = model.repeat(row)
                     values = {n: [model.value(row, c, model.grid[k], n) for k in seen] for n in model.shown}
                     close(env.curve(row), values)

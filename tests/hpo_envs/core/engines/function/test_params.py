@@ -99,6 +99,7 @@ def test_trainings_need_their_form() -> None:
 def test_metrics_have_goals_and_bounds() -> None:
     accuracy, size = metrics_of(("accuracy", "size"), ("max", "min"), {"accuracy": (0, 1)})
     assert (accuracy.low, accuracy.high, size.goal, size.worst) == (0.0, 1.0, "min", 1e6)
+    assert [params(bounds=b).bounded for b in (None, (0.0, 1.0), (0.0, 1e6), (-1e9, 1e9))] == [False, True, True, True]
 
 
 def test_what_is_known_of_function_is_told_as_rewards() -> None:
