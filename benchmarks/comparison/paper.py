@@ -15,7 +15,7 @@ from hpo_envs.benchmarks.analysis import significance
 from hpo_envs.benchmarks.plots import paper as pictures
 from hpo_envs.benchmarks.report import numbers, sentences
 from hpo_envs.benchmarks.runs.episodes import kind_of_action
-from hpo_envs.benchmarks.study.study import SEEDS, SLOW_SEEDS
+from hpo_envs.benchmarks.study.study import SEEDS, SETTINGS, SLOW_SEEDS
 from hpo_envs.families import registry
 from hpo_envs.tables.checks import extra_module
 from hpo_envs.tables.files import atomic
@@ -158,8 +158,10 @@ def _figures(tracks: Iterable[Mapping[str, Any]]) -> Iterator[str]:
 def studies_of(runs: Any) -> dict[str, str]:
     """Return study files by name, `study.toml` and more if an id or agent of a data frame of runs has several settings.
 
-    Each has the environments, agents and seeds of some of the runs.
+    Each has the environments, agents and seeds of some of the runs. Runs with other arguments than those of study files,
+    such as functions, are left out.
     """
+    runs = runs[[json.loads(text).keys() <= {*SETTINGS} for text in runs["env_kwargs"]]]
     settings = runs["env_kwargs"] + runs["subsample"].astype(str) + runs["transfer"]
     pairs = (settings, runs["environment"]), (runs["hyperparameters"], runs["agent"])
     which = [values.groupby(of).transform(lambda some: some.factorize()[0]) for values, of in pairs]

@@ -99,11 +99,15 @@ def test_toml_of_plain_data() -> None:
 def test_appendix_has_call_that_writes_it(tmp_path: Path) -> None:
     raw = {"variant": "paper"}  # no scale, so no pictures
     runs = run("random", "CushLEPOR-ted-ende-v0", range(2), budget=3, env_kwargs=raw)
-    gone = [dataclasses.replace(one, header={**one.header, "env": "Gone-v0"}) for one in runs]  # with its plugin
+    plain = {"env": "Gone-v0", "env_kwargs": {"budget": 3}}  # an id of a plugin that is gone
+    gone = [dataclasses.replace(one, header=one.header | plain) for one in runs]
     Comparison.of(gone).paper(tmp_path / "out")
     assert 'id" = "Gone-v0"' in (tmp_path / "out" / "study.toml").read_text()
     assert f"Comparison.of(runs).paper('{tmp_path / 'out'}')" in (tmp_path / "out" / "appendix.tex").read_text()
     store.write(runs, tmp_path / "runs")
+    Comparison.load(tmp_path / "runs").paper(tmp_path / "none")
+    assert not (tmp_path / "none" / "study.toml").exists()  # no study has a variant
+    assert "The same runs" not in (tmp_path / "none" / "appendix.tex").read_text()
     Comparison.load(tmp_path / "runs").paper(tmp_path / "out")
     call = f"Comparison.load('{tmp_path / 'runs'}').paper('{tmp_path / 'out'}')"
     assert call in (tmp_path / "out" / "appendix.tex").read_text()
