@@ -158,8 +158,8 @@ def _figures(tracks: Iterable[Mapping[str, Any]]) -> Iterator[str]:
 def studies_of(runs: Any) -> dict[str, str]:
     """Return study files by name, `study.toml` and more if an id or agent of a data frame of runs has several settings.
 
-    Each has the environments, agents and seeds of some of the runs. Runs with other arguments than those of study files,
-    such as functions, are left out.
+    Each has the environments, agents and seeds of some of the runs. Runs with arguments that study files do not
+    have, such as functions, are left out.
     """
     runs = runs[[json.loads(text).keys() <= {*SETTINGS} for text in runs["env_kwargs"]]]
     settings = runs["env_kwargs"] + runs["subsample"].astype(str) + runs["transfer"]

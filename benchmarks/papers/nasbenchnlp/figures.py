@@ -51,7 +51,7 @@ def plot_cells(axes: Any, named: Mapping[str, cells.Cell]) -> None:
 
 
 def plot_metrics(axes: Any, size: Floats, hours: Floats, perplexity: Floats, marked: Mapping[str, int]) -> None:
-    """Draw figure 4: (n,) parameters, hours and test perplexity of architectures; `marked` are the rows of some."""
+    """Draw figure 4: (n,) parameters, hours and lowest test perplexity of architectures; `marked`: index by name."""
     left, right = axes
     dots = left.scatter(size / 1e6, hours, c=np.log(perplexity), s=12, cmap="viridis")
     left.figure.colorbar(dots, ax=left, label="best test log perplexity")

@@ -55,11 +55,11 @@ UPSTREAM = (
     Method("TPE", "optuna", {"features": GRAPH, **_AGAIN, "evaluations": _MORE}, _WHOLE),
     Method("SMAC", "smac-like", {"features": GRAPH2VEC}, _counted(int(1.2 * TRAININGS))),
 )
-"""Settings of the code released with the paper: its accounting (one trained epoch is free), N = 100
-trainings, 130 for BO, RE and TPE, 120 for SMAC, Hyperband with B = N R / 3.5; BO with 20 + batches of 10, beta 2 and
-a bag of 14 regressors of 100 trees of depth 15 on half samples; RE with P 20, S 10, mutations of 0.5 to 8 and cosine
-distance on raw graph2vec. There, Hyperband pays for each cell up to its last rung, and ranks the survivors of a rung
-by its last epoch but one; here by the last epoch."""
+"""Settings of the code released with the paper, with its accounting (see `VARIANT`: the last epoch is free): N = 100
+trainings, 500 of 11 epochs, 130 for BO, RE and TPE, 120 for SMAC, one round of Hyperband with B = N R / 3.5; BO with 20
++ batches of 10, beta 2 and a bag of 14 regressors of 100 trees of depth 15 on half samples; RE with P 20, S 10,
+mutations of 0.5 to 8 and cosine distance on raw graph2vec. There, Hyperband pays for each cell up to its last rung, and
+ranks the survivors of a rung by its last epoch but one; here by the last epoch."""
 
 BUDGET = 60
 """Full trainings, on average, that each method of `SENSIBLE` may use: about a fifth of the WikiText-2 cells."""

@@ -29,9 +29,9 @@ def halve(
 ) -> tuple[Indices, float]:
     """Halve some rows successively; return the rows of the last rung, best first, and the cost in complete trainings.
 
-    `promoted_by` is the (rows, levels) criterion, higher is better: its last value at a rung or, with `best`, its best
-    one by then. The best 1 / `eta` of the rows survive each rung; the first rung is at the fraction `minimum` of the
-    last of the (levels,) resources.
+    `promoted_by` is the (rows, levels) criterion, higher is better: its value at a rung or, with `best`, its best one
+    by then. Rungs are at the fractions `minimum`, `minimum` * `eta`, ..., 1 of the last of the (levels,) resources,
+    or the last checkpoint before; 1 / `eta` of the rows, rounded down to at least one, survive each but the last.
     """
     seen = np.maximum.accumulate(promoted_by, axis=1) if best else promoted_by
     share, spent, reached = minimum, 0.0, 0.0

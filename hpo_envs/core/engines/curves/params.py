@@ -37,14 +37,14 @@ class CurveParams(Params):
         held_out: Names of the metrics that agents do not see.
         count: (rows,) number of measured repeats of each row, at least 1.
         ends: (rows * repeats,) int64, index in `grid` of the checkpoint at which each run ends.
-        costs: (cells,) float64, cumulative cost of training up to each cell; 1 in every cell if the cost unit is
-            evaluations.
+        costs: (cells,) float64, cumulative cost of training up to each cell, if `released` up to the checkpoint of the
+            table before it (0 at the first); 1 in every cell if the cost unit is evaluations.
         peaks: (cells, m) float64, best reward at any checkpoint of the table up to the cell.
         answers: (cells, m + 1 + shown + held out) float64: `rewards`, fraction of a full training, all metrics.
         peak_levels: (cells,) int64, index in `table.levels` of the best first objective up to the cell.
         peak_hidden: (cells, held out) float64, held-out metrics at `peak_levels`.
         status: (cells,) uint8, index into `STATUSES`.
-        templates: (rows + 1, d) float32 observations with features and zeros; the last row is the initial observation.
+        templates: (rows + 1, width) float32 observations with features and zeros; the last one is the initial one.
     """
 
     grid: npt.NDArray[np.intp]
