@@ -17,6 +17,9 @@ from hpo_envs.tables import Floats as Floats
 from hpo_envs.tables import exact, frames
 from hpo_envs.tables.checks import nearest, one_of, scalar, shown
 
+LARGEST = 1e30
+"""Largest absolute value of a score; larger ones of users count as infinite, because their statistics overflow."""
+
 STATUSES = ("ok", "failed", "diverged", "truncated")
 """Names of the codes in `Table.status`.
 
@@ -474,9 +477,10 @@ def _check_laws(t: Table) -> None:
     law(rising, "levels must be finite and increasing", t.levels.tolist())
     law(len(set(t.metric_names)) == len(t.metrics), "metric names must be unique", t.metric_names)
     for m in t.metrics:
-        finite = bool(np.isfinite([m.low, m.high]).all())
-        law(finite and m.low < m.high, f"bounds of {m.name} must be low < high", f"{m.low:g} to {m.high:g}")
-    law(not np.isinf(t.values).any(), "values must be finite or NaN", "inf")
+        finite = -LARGEST <= m.low < m.high <= LARGEST
+        law(finite, f"bounds of {m.name} must be low < high, up to {LARGEST:g}", f"{m.low:g} to {m.high:g}")
+    huge = bool((t.values > LARGEST).any() or (t.values < -LARGEST).any())
+    law(not huge, f"values must be NaN or from {-LARGEST:g} to {LARGEST:g}", "larger ones")
     law(not np.isinf(t.cost).any(), "cost must be finite or NaN", "inf")
     law(not (t.cost < 0).any(), "cost must be >= 0", "a negative one")
     hole: npt.NDArray[np.bool_] = np.isnan(t.values)

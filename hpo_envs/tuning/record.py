@@ -27,9 +27,8 @@ from hpo_envs.benchmarks.runs import Run
 from hpo_envs.benchmarks.runs.journal import Journal
 from hpo_envs.benchmarks.runs.provenance import called
 from hpo_envs.benchmarks.study.store import CODE_KEYS, code_of
-from hpo_envs.core.engines.function.calls import LARGEST
 from hpo_envs.tables.checks import shown
-from hpo_envs.tables.table import STATUSES, Hyperparameter
+from hpo_envs.tables.table import LARGEST, STATUSES, Hyperparameter
 from hpo_envs.tables.user.space import Points, space_of
 from hpo_envs.tuning.constraints import checked
 

@@ -497,21 +497,17 @@ class Search:
         p, begun = self._params, self.record.evaluations[done.number]
         outcomes = [outcome for _, outcome in done.outcomes]
         last = outcomes[-1] if outcomes else Outcome("failed", error="function must yield at least one score, got none")
+        reached, best = done.outcomes[-1][0] if outcomes else 0, None
         over = None  # the last result of a training that was there already, or had ended by itself before
         if not outcomes and p.kind == "fidelity":
             same = (e for e in reversed(self.record.ended) if e.action[0] == begun.action[0])
-            over = next((e for e in same if e.rewards is not None), None)
-            last = last if over is None else Outcome("ok", over.metrics)
+            if (over := next((e for e in same if e.rewards is not None), None)) is not None:
+                last, reached = Outcome("ok", over.metrics), over.action[1] + 1 if over.status == "ok" else 0
         status = last.status
-        good = [float(reward_of(o, p).sum()) for o in outcomes if o.status == "ok"]
-        best = None
         if p.kind == "fidelity":
-            row, level = begun.action
-            best = max([*good, self._best.get(row, -np.inf)])
-            if over is not None:
-                status = "ok" if over.status == "ok" and over.action[1] >= level else "truncated"
-            elif status == "ok" and done.outcomes[-1][0] < level + 1:
-                status = "truncated"
+            good = [float(reward_of(o, p).sum()) for o in outcomes if o.status == "ok"]
+            best = max([*good, self._best.get(begun.action[0], -np.inf)])
+            status = "truncated" if status == "ok" and reached <= begun.action[1] else status
         elif status == "ok" and done.curve and done.curve[-1][0] < (self._steps or done.stopped * np.inf):
             status = "truncated"
         cost = math.fsum(o.price for o in outcomes)

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 from scipy.special import stdtrit
 
-from hpo_envs.core.engines.function.calls import LARGEST
 from hpo_envs.tables.checks import scalar, shown
-from hpo_envs.tables.table import is_number
+from hpo_envs.tables.table import LARGEST, is_number
 
 CHECKS = (1 / 9, 2 / 9, 1 / 3, 1 / 2, 2 / 3)
 """Fractions of a training after which it may be stopped."""

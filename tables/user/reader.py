@@ -45,10 +45,10 @@ def from_csv(
     Equivalent to `build(decide(read(path)))`. Exports of many tools are recognised by their columns or files. In other
     files a column is a hyperparameter unless it is a score, cost, level, repeat, name of the runs, time, note or
     measurement, is constant, or follows from others; its kind, range, scale and condition are decided from its values.
-    A column of mappings becomes a column for each key. An empty score, `OOM` or `failed` is a failed run; `nan`, `inf`
-    or `diverged` a diverged one; of `86.7 ± 0.3` the value is used. Lines with the same configuration are repeats, or
-    checkpoints if a column is the level; for lines that are equal in every cell see `Statement.duplicates`. The table
-    is known by its name until the process ends; `hpo_envs.tables.user.save` keeps it.
+    A column of mappings becomes a column for each key. An empty score, `OOM` or `failed` is a failed run; `nan`, `inf`,
+    a number beyond ±1e30 or `diverged` a diverged one; of `86.7 ± 0.3` the value is used. Lines with the same
+    configuration are repeats, or checkpoints if a column is the level; for lines that are equal in every cell see
+    `Statement.duplicates`. The table is known by its name until the process ends; `hpo_envs.tables.user.save` keeps it.
 
     Args:
         path: The file or folder.

@@ -220,7 +220,7 @@ def metric(
     if bounds is None:
         b = 1.0 if low >= 0.0 and high <= 1.0 else 100.0
         if low < 0.0 or high > b:
-            b = 10.0 ** min(math.ceil(math.log10(max(-low, high))), 308)
+            b = 10.0 ** math.ceil(math.log10(max(-low, high)))
         a = 0.0 if low >= 0.0 else -b
         why = f"bounds {a:g} to {b:g} guessed from its values (--bounds {quote(f'{name}=LOW:HIGH')} says better)"
     else:

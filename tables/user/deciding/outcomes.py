@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from hpo_envs.tables.table import DIVERGED, FAILED, LOST, OK, TRUNCATED
+from hpo_envs.tables.table import DIVERGED, FAILED, LARGEST, LOST, OK, TRUNCATED
 from hpo_envs.tables.user import cells as of_cells
 from hpo_envs.tables.user.cells import (
     UNFINISHED,
@@ -176,11 +176,12 @@ def scores(frame: Frame, metrics: tuple[str, ...]) -> tuple[Floats, Codes]:
     for name in metrics:
         cells = frame[name]
         values = numbers(cells)
+        values = np.where(np.abs(values) > LARGEST, np.nan, values)
         if is_text(cells):
             of_text = each(cells, _ended, FAILED)
             frame.require(of_text != UNFINISHED, name, "a number, or empty for a failed run")
         else:
-            of_text = np.where(np.isinf(cells), DIVERGED, np.where(np.isnan(values), FAILED, OK))
+            of_text = np.where(np.abs(cells) > LARGEST, DIVERGED, np.where(np.isnan(values), FAILED, OK))
         if np.isnan(values).all():
             raise ValueError(f"column {name}: must have at least one score, got none")
         columns.append(values)
@@ -190,8 +191,8 @@ def scores(frame: Frame, metrics: tuple[str, ...]) -> tuple[Floats, Codes]:
 
 def _ended(text: str) -> int:
     """The status of a run with this score; `UNFINISHED` if it is neither a number nor a word for a lost run."""
-    if number(text) is not None:
-        return OK
+    if (value := number(text)) is not None:
+        return OK if abs(value) <= LARGEST else DIVERGED
     if missing(text) and text.lower() != "nan":
         return FAILED
     found = meaning(text)

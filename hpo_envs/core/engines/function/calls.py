@@ -14,11 +14,9 @@ from typing import Any, Literal
 from hpo_envs.core.engines.function.threads import ThreadedIterator
 from hpo_envs.core.params import check_int
 from hpo_envs.tables.checks import scalar, shown, unshared
-from hpo_envs.tables.table import is_number
+from hpo_envs.tables.table import LARGEST, is_number
 
 Function = Callable[..., Any]
-LARGEST = 1e30
-"""Largest absolute value of a score; larger ones count as infinite, because their statistics overflow."""
 
 Form = Literal["score", "epochs", "checkpoints"]
 """Forms of a user's function: `function(config)` returns a score (`score`) or yields one after each epoch (`epochs`);
