@@ -99,7 +99,7 @@ def _made(tables: Sequence[Table]) -> SharedSpace:
     return SharedSpace(
         _name(tables),
         tuple(t.name for t in tables),
-        _ranked([s.mean(axis=1) for s in scores]),
+        _ranked([np.nanmean(s, axis=1) for s in scores]),
         np.array([reliability(s) for s in scores]),
         names,
         np.array([[f.get(name, 0.0) for name in names] for f in found]),
@@ -124,7 +124,7 @@ def _ranked(columns: Sequence[Floats]) -> Floats:
 
 def _importance(table: Table) -> dict[str, float]:
     x, axes = forest_importance.space_of(table)
-    scores = _scores(table).mean(axis=1)
+    scores = np.nanmean(_scores(table), axis=1)
     found = forest_importance.importance(x, scores, axes, cutoff=float(np.median(scores)), trees=15)
     return dict(zip(found.names, found.main.tolist(), strict=True))
 

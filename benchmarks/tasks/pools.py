@@ -102,9 +102,13 @@ def groups() -> dict[str, set[str]]:
 
 
 def scores(table: Table, metric: str) -> Floats:
-    """Return (rows, repeats) final rewards; failed, diverged and missing runs have that of the metric's worst value."""
-    m, ends = table.metrics[table.metric(metric)], table.ends(metric)
-    return np.asarray(m.sign * np.where(np.isnan(ends) | np.isin(table.status, LOST), m.worst, ends))
+    """Return (rows, repeats) final rewards, that of the metric's worst value for failed and diverged runs.
+
+    Repeats that were not made are NaN, so that means are `np.nanmean(..., axis=1)`.
+    """
+    m, ends, made = table.metrics[table.metric(metric)], table.ends(metric), ~np.isnan(table.cost[:, :, 0])
+    rewards = m.sign * np.where(np.isnan(ends) | np.isin(table.status, LOST), m.worst, ends)
+    return np.where(made | ~made.any(axis=1, keepdims=True), rewards, np.nan)
 
 
 @functools.cache
@@ -117,7 +121,10 @@ def _of(table: Table, objective: str | None, half: int | None) -> TaskPool | Non
     metric = objective or (setting.objective if setting else table.metric_names[0])
     if metric not in table.metric_names or not table.feature_names:
         return None
-    y, kept = scores(table, metric).mean(axis=1), np.ones(len(table), bool) if half is None else in_half(table, half)
+    y, kept = (
+        np.nanmean(scores(table, metric), axis=1),
+        np.ones(len(table), bool) if half is None else in_half(table, half),
+    )
     if kept.sum() < FEW or np.median(y[kept]) >= y[kept].max():
         return None
     group, languages = (setting.group, (setting.language,)) if setting else (table.name, ())

@@ -46,15 +46,16 @@ def of_table(table: Table, metric: str) -> dict[str, float]:
     from sklearn.ensemble import RandomForestRegressor
 
     rewards = scores(table, metric)
-    means = rewards.mean(axis=1)
+    means = np.nanmean(rewards, axis=1)
     lost = regret.of_rows(means)
     if np.isnan(lost).any():
         raise ValueError(f"table must have a configuration above the median, got none in {table.name}")
     x, axes = forest_importance.space_of(table)
     forest = RandomForestRegressor(TREES, min_samples_leaf=2, oob_score=True, random_state=0)
     forest.fit(x[:ROWS], lost[:ROWS])
-    each = np.minimum((means.max() - rewards[lost < 1]) / (means.max() - np.median(means)), 1.0)
-    noise = float(np.sqrt(each.var(axis=1, ddof=1).mean())) if rewards.shape[1] > 1 else 0.0
+    several = rewards[(lost < 1) & ((~np.isnan(rewards)).sum(axis=1) > 1)]
+    each = np.minimum((means.max() - several) / (means.max() - np.median(means)), 1.0)
+    noise = float(np.sqrt(np.nanvar(each, axis=1, ddof=1).mean())) if len(each) else 0.0
     near, smoothness = float((lost <= NEAR).mean()), float(forest.oob_score_)
     return dict(zip(MEANING, (len(axes), len(table), near, smoothness, noise), strict=True))
 

@@ -2,6 +2,7 @@
 
 from collections import Counter
 
+import gymnasium as gym
 import numpy as np
 import pytest
 
@@ -43,6 +44,17 @@ def test_a_run_without_a_result_has_the_worst_score() -> None:
     found = scores(table, "validation_loss")
     assert (found[table.status == 2] == -table.metrics[0].high).all()
     assert (table.status == 2).sum() > 100
+
+
+def test_repeats_that_were_not_made_change_no_score() -> None:
+    table = store.load("nasbenchnlp/wikitext2")  # most cells have one of three repeats
+    made = ~np.isnan(table.cost[:, :, 0])
+    assert {*made.sum(axis=1)} == {1, 2, 3}
+    assert np.array_equal(np.isnan(scores(table, "validation_loss")), ~made)
+    params = gym.make("NASBenchNLP-wikitext2-v0").unwrapped.params
+    last = np.column_stack([np.arange(len(table)), np.full(len(table), len(table.levels) - 1)])
+    (found,) = (p for p in pools(["NASBenchNLP"]) if p.name == table.name)
+    np.testing.assert_allclose(found.y, np.ravel(params.truth(0, last)))
 
 
 def test_task_groups_share_one_weight_each_and_pools_of_a_group_the_same() -> None:
