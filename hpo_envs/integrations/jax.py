@@ -43,6 +43,7 @@ class TaskBatch(NamedTuple):
         budgets: (T,) budget of an episode.
         limits: (T,) number of steps after which an episode ends whatever its budget.
         paid: (T,) whether a repeated evaluation costs again: True for look-ups.
+        per_step: (T,) whether a step that trains further costs 1, with `cost="evaluations"`.
         scales: (T, 2) median and best reward at the last fidelity, for normalised rewards in training.
     """
 
@@ -54,6 +55,7 @@ class TaskBatch(NamedTuple):
     budgets: Array
     limits: Array
     paid: Array
+    per_step: Array
     scales: Array
 
 
@@ -131,7 +133,8 @@ def _arrays(env_id: str, kwargs: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "values": values, "costs": costs, "ends": ends.astype(np.int32),
         "features": p.table.features.astype(np.float32), "rows": np.int32(p.rows), "budgets": np.float64(p.budget),
-        "limits": np.int32(p.steps), "paid": not curves, "scales": np.array([np.median(final), final.max()]),
+        "limits": np.int32(p.steps), "paid": not curves,
+        "per_step": p.cost_unit == "evaluations", "scales": np.array([np.median(final), final.max()]),
     }  # fmt: skip
 
 
@@ -164,16 +167,14 @@ def step(
     """
     task, levels, row = state.task, batch.values.shape[2], jnp.asarray(row, jnp.int32)
     level = jnp.asarray(levels - 1 if level is None else level, jnp.int32)
-    value, costs, reached, complete = (
-        batch.values[task, row, level],
-        batch.costs[task, row],
-        state.reached,
-        state.complete,
-    )
+    value, costs = batch.values[task, row, level], batch.costs[task, row]
+    reached, complete = state.reached, state.complete
     if levels > 1:
         before = jnp.where(batch.paid[task], 0, reached[row])
         now = jnp.maximum(before, jnp.minimum(level, batch.ends[task, row]) + 1)
-        cost = jnp.where(now > before, costs[now - 1] - jnp.where(before > 0, costs[before - 1], 0), 0)
+        cost = jnp.where(
+            now > before, costs[now - 1] - jnp.where((before > 0) & ~batch.per_step[task], costs[before - 1], 0), 0
+        )
         reached, end = reached.at[row].set(now), batch.ends[task, row]
         complete += ~batch.paid[task] & (before <= end) & (now > end)
     else:

@@ -22,6 +22,7 @@ TASKS: list[Any] = [
     ("TaskSet-gru128-v0", {"budget": 30}),
     ("NMTLC-zhen-v0", {"budget": 3e5}),
     ("TaskSetLC-gru128-v0", {"levels": 4}),
+    ("NMTLC-ft-zhen-v0", {"cost": "evaluations"}),
 ]
 
 
