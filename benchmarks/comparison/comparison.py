@@ -13,9 +13,10 @@ import numpy as np
 
 from hpo_envs.benchmarks import plots as style
 from hpo_envs.benchmarks.comparison import summary
-from hpo_envs.benchmarks.comparison.scored import Scores, agent_of, environment_of
+from hpo_envs.benchmarks.comparison.scored import Scores
 from hpo_envs.benchmarks.report import sentences, terminal
 from hpo_envs.benchmarks.runs import Run
+from hpo_envs.benchmarks.runs.record import agent_of, environment_of
 from hpo_envs.benchmarks.study import flat, manifest, parquet
 from hpo_envs.benchmarks.study import study as studies
 from hpo_envs.benchmarks.study.block import Block, blocks_of, digest_of

@@ -18,7 +18,8 @@ import numpy.typing as npt
 
 from hpo_envs.benchmarks.analysis import intervals, regret, significance, statistics
 from hpo_envs.benchmarks.analysis.scales import of_header
-from hpo_envs.benchmarks.comparison.scored import GRID, ByAgent, Header, ScoredRuns, Scores, budget_apart
+from hpo_envs.benchmarks.comparison.scored import GRID, ByAgent, Header, ScoredRuns, Scores
+from hpo_envs.benchmarks.runs.record import budget_apart
 from hpo_envs.families import registry
 from hpo_envs.tables import store as tables
 from hpo_envs.tables.checks import parsed

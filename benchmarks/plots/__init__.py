@@ -151,3 +151,10 @@ def crowded(agents: Mapping[str, Sequence[Sequence[float]]]) -> bool:
     top = max(v for band in agents.values() for v in band[0] if v is not None)
     ends = sorted(band[0][-1] for band in agents.values())
     return len(ends) > 1 and 0.0 <= ends[0] and FLOOR < ends[(len(ends) - 1) // 2] < 0.1 * top
+
+
+def once(frame: Any, *keys: str) -> None:
+    """Raise a `ValueError` if a run, which these columns identify, is twice in a frame."""
+    if len(again := frame[frame.duplicated([*keys])]):
+        twice = ", ".join(f"{key} {again[key].iloc[0]}" for key in keys)
+        raise ValueError(f"frame must have each run once, with its arguments in its names, got {twice} twice")

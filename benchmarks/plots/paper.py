@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from hpo_envs.benchmarks.analysis import intervals, regret, significance
-from hpo_envs.benchmarks.plots import axes_of, crowded, line, most, styles
+from hpo_envs.benchmarks.plots import axes_of, crowded, line, most, once, styles
 from hpo_envs.tables.checks import one_of
 from hpo_envs.tables.table import Floats
 
@@ -29,7 +29,7 @@ def scores_of(frame: Any, score: str) -> tuple[dict[str, Floats], list[str]]:
         ValueError: `score` is unknown, an agent has no score on an environment, or a run is there twice.
     """
     one_of("score", score, ("mean_regret", "final_regret"))
-    _once(frame, "environment", "agent", "seed")
+    once(frame, "environment", "agent", "seed")
     wide = frame.pivot(index=["group", "environment"], columns=["agent", "seed"], values=score)
     seeds = sorted(frame["seed"].unique())
     scores = {a: wide[a].reindex(columns=seeds).to_numpy(float) for a in frame["agent"].unique()}
@@ -37,12 +37,6 @@ def scores_of(frame: Any, score: str) -> tuple[dict[str, Floats], list[str]]:
         if np.isnan(values).all(axis=1).any():
             raise ValueError(f"agents must have runs on all environments of the frame, got {agent} without")
     return scores, [group for group, _ in wide.index]
-
-
-def _once(frame: Any, *keys: str) -> None:
-    if len(again := frame[frame.duplicated([*keys])]):
-        twice = ", ".join(f"{key} {again[key].iloc[0]}" for key in keys)
-        raise ValueError(f"frame must have each run once, with its arguments in its names, got {twice} twice")
 
 
 def ranks(frame: Any, ax: Any = None, score: str = "mean_regret") -> Any:
@@ -105,10 +99,10 @@ def curves(frame: Any, by: str = "evaluations") -> tuple[Floats, dict[str, list[
         both ends of its interval, (points,) each.
 
     Raises:
-        ValueError: No run has a regret, `by` is unknown, or a run is there twice.
+        ValueError: No run has a regret, an agent has none on an environment, `by` is unknown, or a run is there twice.
     """
     one_of("by", by, ("evaluations", "cost"))
-    _once(frame, "environment", "agent", "seed", "step")
+    once(frame, "environment", "agent", "seed", "step")
     total, frame = len(frame), frame.dropna(subset="regret")
     if not len(frame):
         raise ValueError(f"frame must have runs with a regret, got none in {total} rows")
@@ -117,13 +111,16 @@ def curves(frame: Any, by: str = "evaluations") -> tuple[Floats, dict[str, list[
     if by == "cost":
         x = np.linspace(0, 1, STEPS + 1)[1:]
     found: dict[str, list[Floats]] = {}
-    for _, here in frame.groupby("environment", sort=False):
+    places = frame.groupby("environment", sort=False)
+    for _, here in places:
         budget = float(here.groupby(["agent", "seed"])["cost"].sum().max())
         for agent, runs in here.groupby("agent", sort=False):
             wide = runs.pivot(index="seed", columns="step", values=["regret", "cost"])
             after, costs = wide["regret"].ffill(axis=1).to_numpy(), wide["cost"].fillna(0.0).to_numpy()
             at = regret.at_costs(after, costs, budget, x) if by == "cost" else regret.at_evaluations(after, longest)
             found.setdefault(agent, []).append(at if by == "cost" else at[:, x - 1])
+    if lacking := [agent for agent, rows in found.items() if len(rows) < len(places)]:
+        raise ValueError(f"agents must have runs on all environments of the frame, got {lacking[0]} without")
     return x, {agent: intervals.bands(rows) for agent, rows in found.items()}
 
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from hpo_envs.agents.models.pareto import pareto_front
 from hpo_envs.benchmarks.analysis.intervals import interval
 from hpo_envs.benchmarks.analysis.regret import TARGETS
-from hpo_envs.benchmarks.plots import COLOURS, axes_of, line, styles
+from hpo_envs.benchmarks.plots import COLOURS, axes_of, line, once, styles
 from hpo_envs.tables.table import Floats
 
 
@@ -23,8 +23,9 @@ def incumbent(frame: Any, axes: Any = None) -> Any:
     As in reports, there is no interval of fewer than five runs.
 
     Raises:
-        ValueError: The frame is empty, or has several environments or objectives.
+        ValueError: The frame is empty, has several environments or objectives, or a run twice.
     """
+    once(frame, "env", "agent", "seed", "step")
     envs = frame["env"].unique()
     if len(envs) != 1 or "incumbent" not in frame:
         what = f"{len(envs)} environments" if len(envs) != 1 else "several objectives"
@@ -50,8 +51,9 @@ def ecdf(frame: Any, axes: Any = None, targets: npt.ArrayLike = TARGETS) -> Any:
     The x axis is the budget as a fraction of the most expensive run on each environment; `targets` are (t,) regrets.
 
     Raises:
-        ValueError: The regret of a run is unknown.
+        ValueError: The regret of a run is unknown, or a run is there twice.
     """
+    once(frame, "env", "agent", "seed", "step")
     if frame["regret"].isna().any():
         raise ValueError(f"frame must have a regret in each row, got {int(frame['regret'].isna().sum())} without")
     axes, targets = axes_of(axes), np.asarray(targets, dtype=float)

@@ -9,7 +9,7 @@ import numpy as np
 
 from hpo_envs.benchmarks import plots
 from hpo_envs.benchmarks.analysis import regret
-from hpo_envs.benchmarks.runs.record import Run
+from hpo_envs.benchmarks.runs.record import Run, agent_of, environment_of
 from hpo_envs.tables import frames, store
 from hpo_envs.tables.table import Table, active
 
@@ -31,18 +31,19 @@ class Runs(list[Run]):
     def to_frame(self, configurations: bool = True) -> Any:
         """Return a pandas DataFrame with one row per evaluation.
 
-        Columns: `env`, `agent`, `seed`, `step` (from 1); the configuration: its hyperparameters with their natural
-        values, `level` if there are several, and `key` or `action` without hyperparameters; `reward` (higher is
-        better), `cost`, `incumbent` (the best reward so far) and `regret`, NaN if it is not known. With several
-        objectives there are columns `reward_NAME` and no incumbent. `frame.attrs` has `configuration`, the names of the
-        hyperparameters, and, if there are runs, `objectives` and `cost_unit` of the first.
+        Columns: `env` and `agent`, with arguments if two runs of one name and seed differ in them; `seed`; `step` (from
+        1); the configuration: its hyperparameters with their natural values, `level` if there are several, and `key` or
+        `action` without hyperparameters; `reward` (higher is better), `cost`, `incumbent` (the best reward so far) and
+        `regret`, NaN if it is not known. With several objectives there are columns `reward_NAME` and no incumbent.
+        `frame.attrs` has `configuration`, the names of the hyperparameters, and, if there are runs, `objectives` and
+        `cost_unit` of the first.
 
         Args:
             configurations: Whether to include columns of the configuration.
         """
         import pandas as pd
 
-        parts = [self._part(run, configurations) for run in self]
+        parts = [self._part(*named, configurations) for named in zip(self, self._names(), strict=True)]
         frame = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=[*FIRST, *LAST])
         last = [c for c in frame if c in LAST or str(c).startswith("reward_")]
         middle = [c for c in frame if c not in (*FIRST, *last)]
@@ -56,11 +57,12 @@ class Runs(list[Run]):
         """Return the row of `to_frame` with the highest reward, or sum of rewards: a pandas Series without NaN entries.
 
         Raises:
-            ValueError: There are no runs, or runs on several environments, whose rewards cannot be compared.
+            ValueError: There are no runs, or runs on several environments or objectives, whose rewards cannot be
+                compared.
         """
-        ids = sorted({run.header["env"] for run in self})
+        ids = sorted({f"{run.header['env']} by {', '.join(run.header['objectives'])}" for run in self})
         if len(ids) != 1:
-            raise ValueError(f"runs must be on one environment to have a best run, got {', '.join(ids) or 'no runs'}")
+            raise ValueError(f"runs must be on one environment to have a best run, got {'; '.join(ids) or 'no runs'}")
         frame = self.to_frame()
         rewards = frame[[c for c in frame if c == "reward" or str(c).startswith("reward_")]].sum(axis=1)
         return frame.loc[rewards.idxmax()].dropna()
@@ -75,12 +77,12 @@ class Runs(list[Run]):
         frame = self.to_frame(configurations=False)
         return plots.incumbent(frame, axes) if "incumbent" in frame else plots.pareto(frame, axes)
 
-    def _part(self, run: Run, configurations: bool) -> Any:
+    def _part(self, run: Run, name: Mapping[str, str], configurations: bool) -> Any:
         """Return the frame of one run; columns in any order."""
         import pandas as pd
 
-        h, objectives = run.header, run.header["objectives"]
-        columns: dict[str, Any] = {"env": h["env"], "agent": h["agent"], "seed": run.seed}
+        objectives = run.header["objectives"]
+        columns: dict[str, Any] = {**name, "seed": run.seed}
         columns["step"] = np.arange(1, len(run) + 1)
         rewards = run.rewards.reshape(len(run), -1)
         if len(objectives) == 1:
@@ -145,8 +147,17 @@ class Runs(list[Run]):
             rows.append(row)
         return str(pd.DataFrame(rows).to_html(index=False))
 
+    def _names(self) -> list[dict[str, str]]:
+        """Return `env` and `agent` of each run: names, or labels with arguments if names and seeds are not unique."""
+        plain = len({(run.header["env"], run.header["agent"], run.seed) for run in self}) == len(self)
+        headers = [run.header for run in self]
+        return [
+            {"env": h["env"] if plain else environment_of(h), "agent": h["agent"] if plain else agent_of(h)}
+            for h in headers
+        ]
+
     def _groups(self) -> dict[tuple[str, str], list[Run]]:
         groups: dict[tuple[str, str], list[Run]] = {}
-        for run in self:
-            groups.setdefault((run.header["env"], run.header["agent"]), []).append(run)
+        for run, name in zip(self, self._names(), strict=True):
+            groups.setdefault((name["env"], name["agent"]), []).append(run)
         return groups

@@ -22,6 +22,43 @@ SEEN = " (seen)"
 """Suffix of the label of an agent whose weights were trained on the problem's languages."""
 
 
+def budget_apart(header: Mapping[str, Any]) -> float | None:
+    """Return the budget of a run if it is that of a setting of its family's leaderboard after the first; else None."""
+    family, budget = registry.family_of(header["env"]), header["budget"]
+    apart = family is not None and any(s.get("budget") == budget for s in family.leaderboard[1:])
+    return budget if apart else None
+
+
+def environment_of(header: Mapping[str, Any]) -> str:
+    """Return the label of an environment: its id, and in parentheses what distinguishes its runs.
+
+    These are arguments except table and budget, the subsample if it is below 1, the distribution of source tasks, and
+    the budget if `budget_apart` has one. Runs with different labels count as on different environments.
+    """
+    extra = {k: v for k, v in header["env_kwargs"].items() if k not in ("table", "budget")}
+    if (subsample := header.get("subsample", 1.0)) < 1.0:
+        extra["subsample"] = subsample
+    if helped := header.get("transfer"):
+        extra["transfer"] = helped["distribution"]
+    if (budget := budget_apart(header)) is not None:
+        extra["budget"] = f"{budget:g}"
+    return _label(header["env"], extra)
+
+
+def agent_of(header: Mapping[str, Any]) -> str:
+    """Return the label of an agent: its given name, or the registered name and the given hyperparameters.
+
+    It ends with `SEEN` if the agent's weights were trained on languages of the problem.
+    """
+    name, algorithm, seen = header["agent"], header.get("algorithm"), "seen" in header
+    given = {} if algorithm not in (None, name) else header["hyperparameters"]
+    return _label(name, {k: v for k, v in given.items() if k != "seen" or not seen}) + SEEN * seen
+
+
+def _label(name: str, arguments: Mapping[str, Any]) -> str:
+    return f"{name} ({', '.join(f'{k}={v}' for k, v in sorted(arguments.items()))})" if arguments else name
+
+
 @dataclass(frozen=True)
 class Run:
     """One run: one agent in one episode.

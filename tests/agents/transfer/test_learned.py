@@ -13,8 +13,8 @@ from hpo_envs.agents import Problem
 from hpo_envs.agents.problem import Source
 from hpo_envs.agents.random import RandomSearch
 from hpo_envs.agents.transfer import learned, policy
-from hpo_envs.benchmarks.comparison.scored import agent_of
 from hpo_envs.benchmarks.runs import run
+from hpo_envs.benchmarks.runs.record import agent_of
 from hpo_envs.families.registry import FAMILIES, held_out_of
 from tests.agents import helpers
 from tests.helpers import rejects

@@ -12,6 +12,7 @@ from hpo_envs.benchmarks.analysis import regret
 from hpo_envs.benchmarks.comparison import scored, surfaces
 from hpo_envs.benchmarks.comparison.replay import table_of
 from hpo_envs.benchmarks.runs import Run, run
+from hpo_envs.benchmarks.runs.record import agent_of, environment_of
 
 
 def of(runs: list[Run]) -> scored.Scores:
@@ -38,8 +39,8 @@ def test_runs_with_different_headers_are_not_mixed(runs: list[Run], changes: dic
 def test_arguments_are_part_of_names(runs: list[Run]) -> None:
     header = {**runs[0].header, "env_kwargs": {"cost": "s", "budget": 3}, "hyperparameters": {"k": 2, "a": 1}}
     other = dataclasses.replace(runs[0], header=header)
-    assert scored.environment_of(other.header) == "NMTHPO-zhen-v0 (cost=s)"
-    assert scored.agent_of(other.header) == "random (a=1, k=2)"
+    assert environment_of(other.header) == "NMTHPO-zhen-v0 (cost=s)"
+    assert agent_of(other.header) == "random (a=1, k=2)"
     of([*runs, other]).scored()
     with pytest.raises(ValueError, match="runs must not be empty, got none"):
         of([]).scored()
@@ -48,9 +49,9 @@ def test_arguments_are_part_of_names(runs: list[Run]) -> None:
 def test_an_agent_that_has_seen_the_language_is_another_agent(runs: list[Run]) -> None:
     header = {**runs[0].header, "hyperparameters": {"seen": True, "k": 2}, "seen": ["zh"]}
     marked = [dataclasses.replace(runs[0], header=h) for h in (header, {**header, "agent": "mine", "algorithm": "x"})]
-    assert [scored.agent_of(r.header) for r in marked] == ["random (k=2) (seen)", "mine (seen)"]
+    assert [agent_of(r.header) for r in marked] == ["random (k=2) (seen)", "mine (seen)"]
     unseen = {k: v for k, v in header.items() if k != "seen"}
-    assert scored.agent_of(unseen) == "random (k=2, seen=True)"
+    assert agent_of(unseen) == "random (k=2, seen=True)"
     found = of([*runs, dataclasses.replace(runs[0], header={**runs[0].header, "seen": ["zh"]})]).scored()
     assert {a: len(s.seeds) for a, s in found[runs[0].header["env"]].items() if "random" in a} == {
         "random": 6,
@@ -86,7 +87,7 @@ def test_scores_in_a_batch_equal_those_of_each_run(runs: list[Run], monkeypatch:
     together = of(everything).scored()
     cells = {(env, agent): cell for env, by in together.items() for agent, cell in by.items()}
     for r in everything:
-        cell = cells[scored.environment_of(r.header), scored.agent_of(r.header)]
+        cell = cells[environment_of(r.header), agent_of(r.header)]
         (i,), after, width = np.flatnonzero(cell.seeds == r.seed), regret.after(r), cell.evaluations.shape[1]
         assert (cell.anytime[i], cell.final[i]) == (regret.averaged(r.header, r.costs, after), after[-1])
         assert cell.evaluations[i].tolist() == regret.at_evaluations(after, width).tolist()

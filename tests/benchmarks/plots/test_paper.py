@@ -55,3 +55,5 @@ def test_frames_that_cannot_be_drawn(compared: Comparison) -> None:
         plots.ranks(pandas.concat([runs, runs]))
     with raises("frame must have runs with a regret, got none in 120 rows"):
         plots.anytime(evaluations.assign(regret=np.nan))
+    with raises("agents must have runs on all environments of the frame, got bo-ei-matern52 without"):
+        plots.anytime(evaluations[(evaluations.agent == "random") | (evaluations.environment == "NMTHPO-zhen-v0")])

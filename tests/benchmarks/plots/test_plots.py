@@ -29,6 +29,7 @@ def frame(**columns: object) -> pd.DataFrame:
             "env": "X-v0",
             "agent": ["a"] * 6 + ["b"] * 3,
             "seed": [0, 0, 0, 1, 1, 1, 0, 0, 0],
+            "step": [1, 2, 3] * 3,
             "cost": [1.0, 1.0, 2.0, 2.0, 1.0, 1.0, 1.0, 1.0, 1.0],
             "incumbent": [1.0, 3.0, 3.0, 5.0, 5.0, 5.0, 0.0, 0.0, 4.0],
             "regret": [1.0, 0.5, 0.5, 0.0, 0.0, 0.0, 1.0, 1.0, 0.2],
@@ -53,7 +54,7 @@ def test_incumbent_is_mean_over_runs_at_what_was_spent() -> None:
 
 def test_interval_of_incumbent_is_that_of_few_runs() -> None:
     scores = np.arange(6.0)
-    many = pd.DataFrame({"env": "X-v0", "agent": "a", "seed": range(6), "cost": 1.0, "incumbent": scores})
+    many = pd.DataFrame({"env": "X-v0", "agent": "a", "seed": range(6), "step": 1, "cost": 1.0, "incumbent": scores})
     ends = []
     for runs_of in (many, many[:4]):
         (band,) = runs.incumbent(runs_of).collections

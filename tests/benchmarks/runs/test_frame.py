@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hpo_envs.benchmarks import Runs, run
+from hpo_envs.benchmarks import Runs, plots, run
 from hpo_envs.benchmarks.analysis import regret
 from hpo_envs.tables import store
 from tests.helpers import rejects
@@ -69,8 +69,27 @@ def test_runs_are_list_that_stays_one() -> None:
     assert "bleu" in both[0]._repr_html_()
     assert (repr(Runs()), len(Runs().to_frame())) == ("<Runs: none>", 0)
     other = run("random", "NMTHPO-ruen-v0", [0], budget=2)
-    with pytest.raises(ValueError, match="runs must be on one environment to have a best run, got NMTHPO-ruen-v0, NM"):
+    with pytest.raises(ValueError, match="runs must be on one environment to have a best run, got NMTHPO-ruen-v0 by"):
         (both + other).best()
+    with pytest.raises(ValueError, match="on one environment .*, got NMTHPO-zhen-v0 by bleu; NMTHPO-zhen-v0 by perp"):
+        (both + run("random", "NMTHPO-zhen-v0", [0], budget=2, env_kwargs={"objective": "perplexity"})).best()
+
+
+def test_runs_of_one_name_and_seed_are_told_apart_by_their_arguments() -> None:
+    pytest.importorskip("matplotlib.pyplot").switch_backend("agg")
+    given: dict[str, Any] = {"env_id": "NMTHPO-zhen-v0", "seeds": range(5), "budget": 6}
+    low, high = (run("bo-ucb", beta=beta, **given) for beta in (0.01, 100.0))
+    both = low + high
+    assert {*both.to_frame()["agent"]} == {"bo-ucb (beta=0.01)", "bo-ucb (beta=100.0)"}
+    assert {*low.to_frame()["agent"]} == {"bo-ucb"}
+    ends = [axes.lines[k].get_ydata()[-1] for axes in [both.plot()] for k in (0, 1)]
+    assert ends == [runs.plot().lines[0].get_ydata()[-1] for runs in (low, high)]
+    for draw in (Runs.plot, lambda runs: plots.ecdf(runs.to_frame())):
+        rejects(
+            "frame must have each run once, .*, got env NMTHPO-zhen-v0, agent bo-ucb .*, seed 0, step 1 t",
+            draw,
+            both + low,
+        )
 
 
 def test_runs_of_one_and_of_two_objectives_are_drawn() -> None:

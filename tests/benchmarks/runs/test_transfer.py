@@ -14,8 +14,8 @@ import pytest
 from hpo_envs.agents import Source
 from hpo_envs.agents.random import RandomSearch
 from hpo_envs.benchmarks import Comparison
-from hpo_envs.benchmarks.comparison import scored
 from hpo_envs.benchmarks.runs import problem_of, run, transfer
+from hpo_envs.benchmarks.runs.record import environment_of
 from hpo_envs.benchmarks.study import store
 from hpo_envs.benchmarks.study.scheduler import conduct
 from hpo_envs.benchmarks.study.study import from_data
@@ -172,7 +172,7 @@ def test_runs_with_sources_are_apart_and_resumed_only_on_same(tmp_path: Path) ->
     assert (conduct(study, tmp_path).made, conduct(study, tmp_path).found) == (2, 2)
     rejects("agree on what was run: .* with transfer", conduct, from_data({**data, "seeds": 3}), tmp_path)
     runs = store.read(tmp_path)
-    assert {scored.environment_of(r.header) for r in runs} == {"NMTHPO-zhen-v0 (subsample=0.8, transfer=NMTHPO)"}
+    assert {environment_of(r.header) for r in runs} == {"NMTHPO-zhen-v0 (subsample=0.8, transfer=NMTHPO)"}
     other = copy.deepcopy(runs[0])
     other.header["transfer"]["sources"][0]["sha256"] = hashlib.sha256(b"").hexdigest()
     rejects("agree on what was run: .* with transfer sources", store.Store(tmp_path).check, [other.header])
