@@ -20,7 +20,7 @@ from gymnasium.spaces import Box, Discrete
 from hpo_envs.agents.base import Agent
 from hpo_envs.agents.problem import Problem, private
 from hpo_envs.tables import plugins
-from hpo_envs.tables.checks import check_bool, one_of, shown
+from hpo_envs.tables.checks import check_bool, imported, one_of, shown
 
 LARGEST_GRAPH = 5000
 """Largest number of candidates of a graph: `similarity_graph.LARGEST`, repeated to spare the import of its module."""
@@ -362,14 +362,7 @@ def factory(agent: str) -> Callable[..., Agent]:
     """
     if ":" not in agent:
         return functools.partial(make, agent)
-    module, _, attribute = agent.partition(":")
-    try:
-        made: Any = functools.reduce(getattr, attribute.split("."), importlib.import_module(module))
-    except (ImportError, AttributeError, TypeError, ValueError) as error:  # the last two: relative or empty names
-        raise ValueError(f"agent must be importable as module:factory, got {agent!r} ({error})") from None
-    if not callable(made):
-        raise ValueError(f"agent must be importable as module:factory, got {agent!r}, which is not a factory")
-    return made  # type: ignore[no-any-return]
+    return imported("agent", agent)  # type: ignore[no-any-return]
 
 
 def slow(name: str, problem: Problem) -> bool:

@@ -3,6 +3,7 @@
 import contextlib
 import copy
 import difflib
+import functools
 import importlib
 import math
 import os
@@ -96,6 +97,18 @@ def one_of(name: str, value: Any, known: Collection[str], more: str = "", listed
         return value
     hint = nearest(value, known) if isinstance(value, str) else ""
     raise ValueError(f"{name} must be one of {listed or ', '.join(known)}{more}, got {shown(value)}{hint}")
+
+
+def imported(name: str, value: str, form: str = "module:factory") -> Any:
+    """Return the callable that a text such as `module:factory` names; ValueError, which names the argument, if none."""
+    module, _, attribute = value.partition(":")
+    try:
+        found = functools.reduce(getattr, attribute.split("."), importlib.import_module(module))
+    except (ImportError, AttributeError, TypeError, ValueError) as error:  # the last two: relative or empty names
+        raise ValueError(f"{name} must be importable as {form}, got {value!r} ({error})") from None
+    if not callable(found):
+        raise ValueError(f"{name} must be importable as {form}, got {value!r}, which is not callable")
+    return found
 
 
 def check_bool(name: str, value: Any) -> bool:

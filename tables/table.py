@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -119,8 +120,10 @@ class Hyperparameter:
     complement: bool = False
 
     def __post_init__(self) -> None:
-        if self.log and (self.low < 0 or (self.low == 0 and len(self.values) < 3)):
-            raise ValueError(f"range of {self.name} must be 0 < low <= high, got {self.low:g} to {self.high:g}")
+        positive = self.low > 0 or (self.low == 0 and len(self.values) > 2)
+        if not 0 <= self.high - self.low < math.inf or (self.log and not positive):
+            rule = "0 < low <= high" if self.log else "finite numbers, low <= high"
+            raise ValueError(f"range of {self.name} must be {rule}, got {self.low:g} to {self.high:g}")
 
     @property
     def conditions(self) -> dict[str, tuple[Any, ...]]:

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.benchmarks.analysis import forest_importance
-from hpo_envs.benchmarks.tasks.pools import scores as final_scores
+from hpo_envs.benchmarks.tasks.pools import scores as scores_of
 from hpo_envs.benchmarks.tasks.pools import shipped
 from hpo_envs.tables import catalogue, screen, store
 from hpo_envs.tables.table import Floats, Table
@@ -85,15 +85,10 @@ def _keys(table: Table) -> list[tuple[float, ...]]:
     return [tuple(row) for row in table.configs.tolist()]
 
 
-def _scores(table: Table) -> Floats:
-    """Return the (rows, repeats) final rewards by the first metric."""
-    return final_scores(table, table.metric_names[0])
-
-
 def _made(tables: Sequence[Table]) -> SharedSpace:
     places = [{key: row for row, key in reversed([*enumerate(_keys(t))])} for t in tables]
     common = [key for key in places[0] if all(key in p for p in places)]
-    scores = [_scores(t)[[p[key] for key in common]] for t, p in zip(tables, places, strict=True)]
+    scores = [scores_of(t, t.metric_names[0])[[p[key] for key in common]] for t, p in zip(tables, places, strict=True)]
     found = [_importance(t) for t in tables]
     names = tuple(dict.fromkeys(name for f in found for name in f))
     return SharedSpace(
@@ -124,7 +119,7 @@ def _ranked(columns: Sequence[Floats]) -> Floats:
 
 def _importance(table: Table) -> dict[str, float]:
     x, axes = forest_importance.space_of(table)
-    scores = np.nanmean(_scores(table), axis=1)
+    scores = np.nanmean(scores_of(table, table.metric_names[0]), axis=1)
     found = forest_importance.importance(x, scores, axes, cutoff=float(np.median(scores)), trees=15)
     return dict(zip(found.names, found.main.tolist(), strict=True))
 

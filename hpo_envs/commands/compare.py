@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import importlib
 import math
 import re
 import sys
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from hpo_envs.agents.base import whole
 from hpo_envs.commands import words
+from hpo_envs.tables.checks import imported
 
 if TYPE_CHECKING:
     from hpo_envs.benchmarks import Comparison
@@ -111,7 +111,8 @@ def run(args: argparse.Namespace) -> int:
     most, start = math.inf if args.yes else LONG, time.perf_counter()
     try:
         jobs = whole("--jobs", args.jobs, 1)
-        pool = executors.PooledCalls(_factory(args.executor)) if args.executor else executors.of_jobs(jobs)
+        factory = imported("--executor", args.executor) if args.executor else None
+        pool = executors.PooledCalls(factory) if factory else executors.of_jobs(jobs)
         with pool as executor, progress() as watch:
             given = {"watch": watch, "run_seconds": args.run_seconds, "most": most, "command": args.typed}
             if part is not None:
@@ -154,15 +155,6 @@ def _show_part(outcome: StudyState, part: tuple[int, int]) -> int:
     total = sum(map(len, outcome.pairs.values()))
     print(missing or f"all {total} runs of the study are there: hpo-envs report {folder}")
     return 1 if missing else 0
-
-
-def _factory(name: str) -> Any:
-    """Import and return the factory of executors that `--executor` names."""
-    module, _, attribute = name.partition(":")
-    try:
-        return getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise ValueError(f"--executor must be importable as module:factory, got {name!r} ({error})") from None
 
 
 def _study(args: argparse.Namespace) -> Study:

@@ -106,7 +106,9 @@ class Preparation:
         if function is external and actions != "box" and epochs is not None:
             rule = "None without a function, unless the agent searches the whole space for one objective"
             raise ValueError(f"epochs must be {rule}, got {epochs}")
-        count = _count(folder, candidates, budget, epochs if unit == "epochs" else None)
+        if candidates is None and (folder / NAME).is_file():
+            candidates = int(SearchRecord(folder).header["candidates"])
+        count = count_of(candidates, budget, epochs or 1 if unit == "epochs" else 1)
         params = FunctionParams.of(
             function, space, actions=actions, epochs=epochs, trials=True, budget=budget, budget_unit=unit,
             objective=objective, goal=goal, bounds=bounds, best=best, reference=reference, candidates=count,
@@ -122,7 +124,9 @@ class Preparation:
             header["constraints"] = limits
         if bounds is not None:
             header["bounds"] = {m.name: [m.low, m.high] for m in params.rewarded}
-        _warn(header["run"])
+        if found := imprecise({**header["run"]["agent_source"], **header["run"]["environment_source"]}):
+            text = "what the function or agent needs could not be found in its source"
+            warnings.warn(f"{text}: any change of {', '.join(found)} will stop this search from resuming", stacklevel=5)
         if agent == "auto":
             header["picked"] = load("hpo_envs.agents.transfer.auto:chosen")(problem, hyperparameters.get("late", True))
         name = header.get("picked", agent)
@@ -132,13 +136,6 @@ class Preparation:
         begin = [*_points(points, params, made), *(known if first else ())]
         begin = [*{repr(config): config for config in begin}.values()]  # 1 and True may be two choices
         return cls(params, made, begin, header, epochs)
-
-
-def _warn(run: Mapping[str, Any]) -> None:
-    """Warn if digests cover whole files or compiled code, since the code that is needed could not be found."""
-    if found := imprecise({**run["agent_source"], **run["environment_source"]}):
-        text = "what the function or agent needs could not be found in its source"
-        warnings.warn(f"{text}: any change of {', '.join(found)} will stop this search from resuming", stacklevel=6)
 
 
 @contextlib.contextmanager
@@ -216,13 +213,6 @@ def _transfers(agent: str, sources: tuple[Source, ...]) -> bool:
     if agent == "freeze-thaw":
         return any(s.curves is not None for s in sources)
     return agents.entry(agent).sources or agent == "learned"
-
-
-def _count(folder: Path, candidates: Any, budget: float | None, epochs: int | None) -> int:
-    """Return the number of candidates: the given one, else that of the resumed search, else one by the budget."""
-    if candidates is None and (folder / NAME).is_file():
-        return int(SearchRecord(folder).header["candidates"])
-    return count_of(candidates, budget, epochs or 1)
 
 
 def _make_agent(agent: Any, problem: Problem, seed: int, hyperparameters: dict[str, Any], workers: int) -> Agent:

@@ -62,7 +62,7 @@ def to_plain(h: Hyperparameter) -> dict[str, Any]:
     if h.kind == "categorical":
         entry: dict[str, Any] = {"choices": list(h.values)}
     elif h.values:
-        entry = {"values": list(h.values), "log": h.log and h.low > 0}
+        entry = {"values": list(h.values), "log": h.log}
     else:
         low, high = h.bounds  # a decay rate, stored as 1 - value, has no logarithmic scale of its own
         entry = {"low": low, "high": high, "kind": h.kind}
@@ -75,10 +75,6 @@ def _check(space: tuple[Hyperparameter, ...]) -> None:
     if len(set(names)) < len(names):
         raise ValueError(f"names in space must be distinct, got {', '.join(names)}")
     for h in space:
-        finite = math.isfinite(h.high - h.low)
-        if not finite or h.low > h.high or (h.log and h.low <= 0):
-            rule = "0 < low <= high" if h.log else "finite numbers, low <= high"
-            raise ValueError(f"range of {h.name} must be {rule}, got {h.low:g} to {h.high:g}")
         if h.kind == "int" and abs(largest := max((h.low, h.high, *h.values), key=abs)) > 2**53:
             raise ValueError(f"{h.name} must have ints up to 2**53, as float64 merges larger ones, got {largest:.0f}")
         for text in (t for t in (h.name, *h.values) if isinstance(t, str) and re.search("[\ud800-\udfff]", t)):

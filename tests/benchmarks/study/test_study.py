@@ -86,7 +86,7 @@ def test_agent_without_its_package_says_what_to_install(monkeypatch: pytest.Monk
         ({"agents": ["nowhere:Agent"]}, "agent must be importable as module:factory, got 'nowhere:Agent'"),
         ({"environments": "FunctionHPO-v0"}, "environment must need no function, space .*, got 'FunctionHPO-v0'"),
         ({"agents": [".x:Agent"]}, "agent must be importable as module:factory, got '.x:Agent'"),
-        ({"agents": ["hpo_envs:__version__"]}, "which is not a factory"),
+        ({"agents": ["hpo_envs:__version__"]}, "which is not callable"),
     ],
 )
 def test_what_study_cannot_mean(change: dict[str, Any], message: str) -> None:

@@ -1,7 +1,5 @@
 """Calls of a user's function: exceptions, NaN, missing scores, seconds as cost, pausable trainings."""
 
-import functools
-import importlib
 import inspect
 import math
 import time
@@ -13,7 +11,7 @@ from typing import Any, Literal
 
 from hpo_envs.core.engines.function.threads import ThreadedIterator
 from hpo_envs.core.params import check_int
-from hpo_envs.tables.checks import scalar, shown, unshared
+from hpo_envs.tables.checks import imported, scalar, shown, unshared
 from hpo_envs.tables.table import LARGEST, is_number
 
 Function = Callable[..., Any]
@@ -51,11 +49,7 @@ class Outcome:
 def resolve(function: Any) -> Function:
     """Return a function, imported if it is given as `module:name`; ValueError if not found there or not callable."""
     if isinstance(function, str):
-        module, _, name = function.partition(":")
-        try:
-            function = functools.reduce(getattr, name.split("."), importlib.import_module(module))
-        except (ImportError, AttributeError, ValueError) as error:
-            raise ValueError(f"function must be importable as module:name, got {function!r} ({error})") from None
+        function = imported("function", function, "module:name")
     if not callable(function):
         raise ValueError(f"function must be callable or module:name, got {function!r}")
     return function  # type: ignore[no-any-return]
