@@ -11,6 +11,7 @@ The study of the track and its table of runs are next to this file; the archive 
 import argparse
 import contextlib
 import dataclasses
+import functools
 import io
 import json
 import re
@@ -20,6 +21,7 @@ import tomllib
 import zipfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote
 
 from hpo_envs.benchmarks.comparison.comparison import Comparison
@@ -110,12 +112,21 @@ def _naming(path: Path, folder: Path) -> Iterator[None]:
         raise ValueError(f"{path} must have runs that can be compared with these: {said}") from None
 
 
-def rank(comparison: Comparison, path: Path) -> Comparison:
-    """Add an archive's replayed runs and its sentences to a comparison, and return it; errors as in `load`."""
-    with opened(path) as (_, folder), _naming(path, folder):
-        archived = Comparison.load(folder)
-        for block in archived.blocks():
-            comparison.add(block)
+def rank(comparison: Comparison, path: Path, *given: Any, **how: Any) -> Comparison:
+    """Run a comparison, unless it has run, add an archive's replayed runs and its sentences, and return it.
+
+    Other arguments are those of `Comparison.run`. Runs that cannot be compared with the archive are not made; errors
+    are those of `run` and `load`.
+    """
+    with opened(path) as (_, folder):
+        named = functools.partial(_naming, path, folder)
+        with named():
+            archived = Comparison.load(folder)
+        if comparison.outcome is None:
+            comparison.run(*given, check=named()(archived.check), **how)
+        with named():
+            for block in archived.blocks():
+                comparison.add(block)
     comparison.missing = archived.missing
     comparison.checked = " ".join(filter(None, [comparison.checked, archived.checked]))
     return comparison

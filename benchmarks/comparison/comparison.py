@@ -175,6 +175,10 @@ class Comparison:
         self._blocks.append(block)
         self._scores.add(block, place)
 
+    def check(self, header: dict[str, Any]) -> None:
+        """Raise a `ValueError` if runs with a header cannot be compared with those so far."""
+        self._scores.check(header)
+
     def blocks(self) -> Iterator[Block]:
         """Yield the runs as blocks of columns, each of one agent on one environment; read those of folders again."""
         for folder in self._read:

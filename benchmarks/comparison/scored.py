@@ -110,7 +110,7 @@ class Scores:
         for index in _groups(block):
             header = block.header_of(int(index[0]))
             env, agent = environment_of(header), agent_of(header)
-            self._check(header, env)
+            self.check(header)
             self.answered.setdefault(env, set()).add(
                 (header["table"], header["kind"], header.get("space", header["sha256"]))
             )
@@ -120,8 +120,9 @@ class Scores:
             for some in block.alike(index):
                 self._score(block, some, cell)
 
-    def _check(self, h: Header, env: str) -> None:
+    def check(self, h: Header) -> None:
         """Raise if a header does not match the previous ones, or source tasks share a language with the environment."""
+        env = environment_of(h)
         own = ("space", env) if "space" in h else ("sha256", f"table {h['table']} ({h['kind']})")
         here = {
             own: h[own[0]],

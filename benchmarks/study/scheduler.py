@@ -84,6 +84,7 @@ def conduct(
     *,
     take: Callable[[Block], object] = lambda block: None,
     watch: ProgressCallback = lambda done, total: None,
+    check: Callable[[dict[str, Any]], object] = lambda header: None,
     seconds: float = TASK_SECONDS,
     run_seconds: float = limits.RUN_SECONDS,
     most: float = math.inf,
@@ -102,6 +103,7 @@ def conduct(
             `hpo_envs.benchmarks.runs.executors`. Only what a factory makes is closed. Default: this process.
         take: Function that is called with new runs, as columns, once they are stored.
         watch: Progress callback.
+        check: Function that is called with the header of each agent's runs before any run; an error stops the study.
         seconds: Target duration of a task in seconds.
         run_seconds: Time limit of a run in seconds; an agent that exceeds it is stopped on that id.
         most: Limit of the expected seconds of function calls, such as trainings, in missing runs.
@@ -116,7 +118,7 @@ def conduct(
         OSError: Writing to the disk fails.
     """
     outcome = StudyState(store := Store(folder))
-    _, tasks = _missing(study, outcome, seconds, run_seconds, part)
+    _, tasks = _missing(study, outcome, seconds, run_seconds, part, check)
     if (length := sum(map(_live_seconds, tasks))) > most:
         raise ValueError(
             f"the trainings of a study must take at most {most / 3600:g} h unless confirmed (--yes), got about "
@@ -206,6 +208,7 @@ def _missing(
     seconds: float = TASK_SECONDS,
     run_seconds: float = limits.RUN_SECONDS,
     part: tuple[int, int] | None = None,
+    check: Callable[[dict[str, Any]], object] = lambda header: None,
 ) -> tuple[list[Fit], list[StudyTask]]:
     """Return the fits, and a task per pair with missing runs; set `pairs`, `skipped`, `capped` and `found`."""
     fits: list[Fit] = []
@@ -215,6 +218,8 @@ def _missing(
             outcome.capped[environment.id] = environment.kwargs["budget"]
         problem, fitting, headers = _probe(environment, study.agents, study.seeds[0])
         outcome.store.check(headers)
+        for header in headers:
+            check(header)
         outcome.skipped.extend((environment.id, c.name) for c in study.agents if c not in fitting)
         for entrant in fitting:
             outcome.pairs[environment.id, entrant.name] = study.seeds_of(entrant, problem)

@@ -118,11 +118,12 @@ def run(args: argparse.Namespace) -> int:
             if part is not None:
                 outcome = conduct(study, comparison.folder, executor, part=part, **given)
                 return _show_part(outcome, part)
-            comparison.run(executor, **given)
-        if args.archive:
-            from hpo_envs.benchmarks.comparison import archive
+            if args.archive:
+                from hpo_envs.benchmarks.comparison import archive
 
-            archive.rank(comparison, args.archive)
+                archive.rank(comparison, args.archive, executor, **given)
+            else:
+                comparison.run(executor, **given)
     except KeyboardInterrupt:
         print(f"\nstopped; finished runs are in {comparison.folder}/, and the same command resumes", file=sys.stderr)
         raise

@@ -59,6 +59,10 @@ def test_archives_that_are_rejected(built: Path, tmp_path: Path) -> None:
     long = zipped(tmp_path / "long.zip", files | {archive.STUDY: files[archive.STUDY].replace(b"= 6", b'= "0-999998"')})
     rejects("long.zip must .*: 1999986 of 1999998 seeds of its study have no run", archive.challenge, long, ["bo"])
     rejects("old.zip must have runs that can be compared with these: .* table nmthpo/", archive.rank, other, built)
+    more = zipped(tmp_path / "more.zip", files | {archive.STUDY: files[archive.STUDY].replace(b"= 4", b"= 5")})
+    new = Comparison(archive.challenge(more, ["graph-ei-rbf"]), tmp_path / "runs")
+    rejects("more.zip must .*: runs must share their budget of NMTHPO-zhen-v0 .*4.0.* and .*5", archive.rank, new, more)
+    assert not (tmp_path / "runs").exists()  # nothing was run
     with zipfile.ZipFile(built) as file:
         names = [n for n in file.namelist() if n != archive.STUDY]
     (tmp_path / "lost").mkdir()
