@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from hpo_envs.benchmarks.tasks import diversity
+from hpo_envs.benchmarks.tasks.pools import scores as scores_of
 from hpo_envs.tables.table import Hyperparameter, Metric, Provenance, Table, searched
 
 ROWS = 60
@@ -58,7 +59,7 @@ def test_a_failed_run_counts_as_the_worst() -> None:
     status = np.zeros((ROWS, 1), np.uint8)
     status[np.argmax(X[:, 0])] = 1
     failed = dataclasses.replace(made, status=status, provenance=dataclasses.replace(made.provenance, sha256=""))
-    scores = diversity._scores(failed)[:, 0]
+    scores = scores_of(failed, failed.metric_names[0])[:, 0]
     assert (scores.argmin(), scores.min()) == (np.argmax(X[:, 0]), -9.0)
 
 
