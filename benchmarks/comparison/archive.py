@@ -127,8 +127,8 @@ def rank(comparison: Comparison, path: Path, *given: Any, **how: Any) -> Compari
         with named():
             for block in archived.blocks():
                 comparison.add(block)
-    comparison.missing = archived.missing
-    comparison.checked = " ".join(filter(None, [comparison.checked, archived.checked]))
+    for name in ("missing", "checked"):
+        setattr(comparison, name, " ".join(filter(None, [getattr(comparison, name), getattr(archived, name)])))
     return comparison
 
 

@@ -47,7 +47,7 @@ class Comparison:
         study: The study; None for a comparison of given runs.
         folder: Folder of the stored runs, the first one after `load`; None if runs are not stored.
         outcome: State of the study after `run`; None before, and after `of` and `load`.
-        missing: After `load`, sentences on missing runs, or on a missing `study.json`; else empty.
+        missing: Sentences on missing runs and why agents stopped, or on a missing `study.json`; else empty.
         checked: Sentences on the replay of stored runs, and on runs that were not replayed; else empty.
 
     Raises:
@@ -145,8 +145,13 @@ class Comparison:
             return order.index((block.header["env"], block.header["agent"]))
 
         blocks = sorted([*made, *self._stored(made)], key=lambda b: (place(b), b.seeds.min()))
+        found: dict[tuple[str, str], set[int]] = {}
         for block in blocks:
             self._take(block, (place(block),))
+            found.setdefault((block.header["env"], block.header["agent"]), set()).update(block.seeds.tolist())
+        self.missing = "\n".join(
+            filter(None, [manifest.lacking_of(self.outcome.pairs, found), *self.outcome.stopped()])
+        )
         return self
 
     def _stored(self, made: Sequence[Block]) -> Iterator[Block]:
@@ -224,8 +229,9 @@ class Comparison:
         return [_flat(cell, cell["environment"] in flat) for cell in self.scores["cells"]]
 
     def verdict(self) -> str:
-        """Return the verdict, one line for each track; errors are those of `scores`."""
-        return "\n".join(f"{track['name']}: {' '.join(sentences.verdict(track))}" for track in self.scores["tracks"])
+        """Return the verdict, one line for each track, and `missing`; errors are those of `scores`."""
+        tracks = [f"{track['name']}: {' '.join(sentences.verdict(track))}" for track in self.scores["tracks"]]
+        return "\n".join(filter(None, [*tracks, self.missing]))
 
     def summary(
         self, title: str = "Comparison of agents", command: str = "", *, with_fronts: bool = True
@@ -370,12 +376,12 @@ class Comparison:
         try:
             tracks, chosen = self.scores["tracks"], self.scores["selections"]
         except ValueError as error:
-            return f"no scores: {error}"
+            return "\n\n".join(filter(None, [f"no scores: {error}", self.missing]))
         shown = [terminal.of_track(track) for track in tracks]
         for family, records in chosen.items():
             rows = terminal.aligned(terminal.of_selections(records))
             shown.append(f"{family}\n{rows}\n\n{terminal.SELECTIONS}")
-        return "\n\n".join(shown)
+        return "\n\n".join(filter(None, [*shown, self.missing]))
 
     def __repr__(self) -> str:
         agents, environments = ({key[i] for key in self._scores.cells} for i in (1, 0))

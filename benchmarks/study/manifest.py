@@ -88,10 +88,15 @@ def missing(folder: Path, found: Pairs) -> str:
     wanted = read(folder)
     if wanted is None:
         return f"Whether runs are missing is not known: there is no {NAME} beside them." if found else ""
-    lacking = {key: left for key, seeds in wanted.items() if (left := seeds - {*found.get(key, ())})}
+    return lacking_of(wanted, found)
+
+
+def lacking_of(wanted: Pairs, found: Pairs) -> str:
+    """Return a sentence on the wanted runs that `found` lacks; empty if it has all."""
+    lacking = {key: left for key, seeds in wanted.items() if (left := {*seeds} - {*found.get(key, ())})}
     if not lacking:
         return ""
-    total, count = sum(map(len, wanted.values())), sum(map(len, lacking.values()))
+    total, count = (sum(len({*seeds}) for seeds in pairs.values()) for pairs in (wanted, lacking))
     named = []
     for (env, agent), seeds in sorted(lacking.items())[:LISTED]:
         ranges = [f"{first}-{last}" if last > first else f"{first}" for first, last in _ranges(seeds)]

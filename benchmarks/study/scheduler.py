@@ -56,6 +56,14 @@ class StudyState:
     errors: dict[tuple[str, str], str] = field(default_factory=dict)
     capped: dict[str, int] = field(default_factory=dict)
 
+    def stopped(self) -> list[str]:
+        """Return a sentence for each agent and error, with the first id."""
+        where: dict[tuple[str, str], list[str]] = {}
+        for (env, agent), trace in self.errors.items():
+            where.setdefault((agent, trace.strip().splitlines()[-1][:200]), []).append(env)
+        more = {key: f" and {len(envs) - 1} more" * (len(envs) > 1) for key, envs in where.items()}
+        return [f"{agent} on {envs[0]}{more[agent, why]} stopped: {why}" for (agent, why), envs in where.items()]
+
 
 ProgressCallback = Callable[[int, int], object]
 """`watch(done, total)`: called at the start and whenever runs have been stored."""

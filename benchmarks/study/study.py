@@ -43,7 +43,7 @@ from hpo_envs.benchmarks.runs import problem_of
 from hpo_envs.benchmarks.runs.loop import MOST_SEEDS
 from hpo_envs.families import registry as env_registry
 from hpo_envs.families.registry import SPECS
-from hpo_envs.tables.checks import nearest, one_of, parsed
+from hpo_envs.tables.checks import nearest, one_of, parsed, scalar
 
 SETTINGS = ("table", "budget", "objective", "cost", "shuffle", "subsample", "transfer")
 """Settings of environments in a study: their arguments, and `transfer`."""
@@ -193,17 +193,19 @@ def seeds_of(given: Any) -> tuple[int, ...]:
     Raises:
         ValueError: The value has another form or is empty, or seeds are repeated, too large or over `MOST_SEEDS`.
     """
-    if isinstance(given, int) and not isinstance(given, bool) and 1 <= given <= MOST_SEEDS:
+    given = given.tolist() if hasattr(given, "tolist") else given
+    if type(given) is int and 1 <= given <= MOST_SEEDS:
         return tuple(range(given))
     found: list[int] = []
-    for entry in _listed(given):
+    several = isinstance(given, (list, tuple, range))
+    for entry in map(scalar, given if several else [given]):
         match = re.fullmatch(r"(\d+)-(\d+)", entry) if isinstance(entry, str) else None
         first, last = map(int, match.groups()) if match else (entry, entry)
         if isinstance(last, int) and last >= 2**63:
             raise ValueError(f"seeds must be below 2**63, got {entry!r}")
         if match and 0 <= last - first < MOST_SEEDS - len(found):
             found.extend(range(first, last + 1))
-        elif isinstance(entry, int) and not isinstance(entry, bool) and entry >= 0 and isinstance(given, list):
+        elif several and type(entry) is int and entry >= 0 and len(found) < MOST_SEEDS:
             found.append(entry)
         else:
             raise ValueError(
@@ -237,8 +239,8 @@ def _environments(entry: Any, shared: Mapping[str, Any]) -> list[Environment]:
             raise ValueError(f"environment must need no {', '.join(sorted(lacking))} (see hpo-envs tune), got {one!r}")
     if kwargs.get("budget") == "all":
         kwargs["budget"] = None
-    if isinstance(kwargs.get("objective"), list):
-        kwargs["objective"] = tuple(kwargs["objective"])
+    if isinstance(names := kwargs.get("objective"), (list, tuple)) and names:
+        kwargs["objective"] = tuple(names) if len(names) > 1 else names[0]
     asked = kwargs.pop("transfer", None)
     if not asked:
         return [Environment(i, kwargs) for i in ids]

@@ -146,8 +146,8 @@ def _show_part(outcome: StudyState, part: tuple[int, int]) -> int:
 
     folder = outcome.store.folder
     assert folder is not None
-    for (env, agent), trace in outcome.errors.items():
-        print(f"{agent} on {env} stopped: {trace.strip().splitlines()[-1][:200]}")
+    for said in outcome.stopped():
+        print(said)
     print(f"part {part[0]} of {part[1]}: {outcome.made} runs made, {outcome.found} already stored")
     if part[0] < part[1]:
         return 1 if outcome.errors else 0
@@ -189,8 +189,7 @@ def _study(args: argparse.Namespace) -> Study:
     given = {**DEFAULTS, **given}
     data: dict[str, Any] = {"environments": words(given.pop("env")), **given, "agents": words(given["agents"])}
     if "objective" in data:
-        metrics = words(data["objective"])
-        data["objective"] = metrics if len(metrics) > 1 else metrics[0]
+        data["objective"] = words(data["objective"])
     if data.get("budget", "all") != "all":
         try:
             data["budget"] = float(data["budget"])
@@ -214,8 +213,8 @@ def _show(comparison: Comparison, args: argparse.Namespace, start: float) -> int
         for env, by_agent in comparison.of_folder.by_environment().items():
             _show_targets(env, by_agent, out, args.tolerance)
     print(f"\n{comparison}")
-    for said in filter(None, (comparison.missing, comparison.checked)):
-        print(f"\n{said}")
+    if comparison.checked:
+        print(f"\n{comparison.checked}")
     if outcome.skipped:
         (env, agent), *_ = outcome.skipped
         pairs = f"{len(outcome.skipped)} pairs, such as {agent} on {env}"
@@ -223,11 +222,6 @@ def _show(comparison: Comparison, args: argparse.Namespace, start: float) -> int
     if outcome.errors:
         counts = f"{len(outcome.errors)} of {len(outcome.pairs)}"
         print(f"\nstopped (--debug shows tracebacks): {counts} pairs of agent and id")
-        where: dict[tuple[str, str], list[str]] = {}
-        for (env, agent), trace in outcome.errors.items():
-            where.setdefault((agent, trace.strip().splitlines()[-1][:200]), []).append(env)
-        for (agent, why), envs in where.items():
-            print(f"  {agent} on {envs[0]}{f' and {len(envs) - 1} more' * (len(envs) > 1)}: {why}")
     seconds = time.perf_counter() - start
     print(f"\n{outcome.made} runs made in {seconds:.1f} s, {outcome.found} already stored; runs and summaries: {out}/")
     print(f"sha256 of all results: {comparison.digest()}")

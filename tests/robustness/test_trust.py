@@ -290,7 +290,7 @@ def test_bad_agent_stops_alone_and_table_says_why(
     assert "Traceback" not in out + err
     assert f"stopped (--debug shows tracebacks): {len(why)} of {len(why) + 1} pairs of agent and id" in out
     for name, reason in why.items():
-        (line,) = [x for x in out.splitlines() if x.startswith(f"  {bad}:{name} on NMTHPO-zhen-v0: ")]
+        (line,) = [x for x in out.splitlines() if x.startswith(f"{bad}:{name} on NMTHPO-zhen-v0 stopped: ")]
         assert reason in line
     assert {r.header["agent"] for r in store.read(tmp_path / "runs")} == {"random"}
     # Nobody beside them: a run of an honest agent may take as long on a busy machine.

@@ -6,6 +6,7 @@ from typing import Any
 import pandas
 import pytest
 
+from hpo_envs.agents.random import RandomSearch
 from hpo_envs.benchmarks import Comparison, run
 from hpo_envs.benchmarks.comparison.replay import Replay
 from hpo_envs.benchmarks.study import store
@@ -150,6 +151,27 @@ def test_report_names_missing_runs_in_its_first_line(tmp_path: Path, how: str, c
     assert said in (tmp_path / "report.html").read_text("utf-8")
     assert Comparison(STUDY, tmp_path).run().scores["cells"]  # makes them
     assert Comparison.load(tmp_path).missing == ""
+
+
+class Fails(RandomSearch):
+    """Random search that fails in some runs."""
+
+    def ask(self) -> Any:
+        if self.problem.rows > 140:
+            raise RuntimeError("too many")
+        return super().ask()
+
+
+def test_a_stopped_agent_is_named_in_python_too(tmp_path: Path) -> None:
+    study = {**STUDY, "agents": ["random", f"{__name__}:Fails"], "seeds": 3, "subsample": 1.0}
+    comparison = Comparison(study, tmp_path).run()
+    count = sum(name == f"{__name__}:Fails" for _, name in comparison.outcome.errors)  # type: ignore[union-attr]
+    assert count == 1
+    said = comparison.missing.splitlines()
+    assert said[0].startswith("INCOMPLETE: 3 of 12 runs of the study are missing: ")
+    assert said[1].endswith(":Fails on NMTHPO-jaen-v0 stopped: RuntimeError: too many")
+    for text in (str(comparison), comparison.verdict(), comparison.report().read_text("utf-8")):
+        assert all(line in text for line in said)
 
 
 @pytest.mark.hostile

@@ -42,11 +42,15 @@ def test_study_file(tmp_path: Path) -> None:
     assert study.environments[0].kwargs == {"budget": 50}
     assert study.environments[-2].kwargs == {"budget": None, "cost": "evaluations"}
     assert study.environments[-1].kwargs["objective"] == ("bleu", "decoding_seconds")
+    (one,) = from_data({"environments": IDS[0], "agents": "random", "objective": ["bleu"]}).environments
+    assert one.kwargs == {"objective": "bleu"}
     assert study.agents == (Entrant("random", "random"), Entrant("wide", "bo-ucb", {"beta": 4.0}))
 
 
 def test_seeds() -> None:
     assert (seeds_of(3), seeds_of([7, "1-3"])) == ((0, 1, 2), (1, 2, 3, 7))
+    assert (seeds_of(np.int64(2)), seeds_of(range(4, 6)), seeds_of((1, np.int64(8)))) == ((0, 1), (4, 5), (1, 8))
+    assert seeds_of(np.array([3])) == (3,)
     for bad in (0, True, -1, "3", "5-1", [1, 1], [-1], [1.5], [True], None):
         rejects("seeds must be", seeds_of, bad)
 
