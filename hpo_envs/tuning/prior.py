@@ -155,23 +155,41 @@ def _read(given: Any, params: FunctionParams) -> tuple[str, Iterator[Known]]:
         def choice(name: str, value: Any) -> Any:  # classes and functions are texts after reading from disk
             return texts.get(name, {}).get(value, value) if isinstance(value, str) else value
 
+        least = min((e.left for e in given.successes), default=0)  # scores of different epochs are not comparable
         return called, (
-            ({k: choice(k, v) for k, v in e.config.items()}, e.metrics, e.spent) for e in given if e.rewards is not None
+            ({k: choice(k, v) for k, v in e.config.items()}, e.metrics, e.spent)
+            for e in given.successes
+            if e.left == least
         )
     if isinstance(given, Table):
         check(given.name, ((m.name, m.goal) for m in given.metrics))
         return given.name, _of_table(given, objectives)
     if hasattr(given, "to_dict") and hasattr(given, "columns"):
-        return "DataFrame", ((r, r, r.get("cost", 1.0)) for r in given.to_dict("records"))
+        return "DataFrame", _of_frame(given, params)
     if hasattr(given, "get_trials"):
         check(given.study_name, zip(objectives, (d.name.lower()[:3] for d in given.directions), strict=False))
         trials = [t for t in given.get_trials(deepcopy=False) if t.state.name == "COMPLETE"]
+        trials = [t for t in trials if all(v <= 0.0 for v in t.system_attrs.get("constraints", ()))]  # feasible
         return f"study {given.study_name}", (
             (t.params, dict(zip(objectives, t.values, strict=False)), 1.0) for t in trials
         )
     raise ValueError(
         f"source must be a Table, a DataFrame, a study of Optuna, a search or its folder, got {str(given)[:80]!r}"
     )
+
+
+def _of_frame(frame: Any, params: FunctionParams) -> Iterator[Known]:
+    """Yield the rows of a frame, whose names may be those of `Tuned.to_frame`; NaN is the choice None, if there is."""
+
+    def named(row: Mapping[Any, Any], part: str) -> dict[Any, Any]:
+        return {**row, **{k.removeprefix(part): v for k, v in row.items() if isinstance(k, str) and k.startswith(part)}}
+
+    missing = [h.name for h in params.points.space if None in h.values]
+    priced = "config.cost" in frame or "cost" not in {h.name for h in params.points.space}
+    for row in frame.to_dict("records"):
+        config = named(row, "config.")
+        config |= {name: None for name in missing if config.get(name) != config.get(name)}
+        yield config, named(row, "metrics."), row.get("cost", 1.0) if priced else 1.0
 
 
 def _of_table(table: Table, objectives: tuple[str, ...]) -> Iterator[Known]:

@@ -60,11 +60,12 @@ class Recommendation:
 def ranked(header: Mapping[str, Any], evaluations: Sequence[Evaluation]) -> list[Recommendation]:
     """Return the feasible configurations of a search with one objective, best mean first; empty if there are none.
 
-    A configuration is feasible if all its evaluations with a score are. Trainings that were stopped early are left out,
-    unless none was complete.
+    A configuration is feasible if all its evaluations with a score are. Trainings that were stopped early or paused are
+    left out, unless none was complete; then, of paused ones, those with the fewest epochs left are used.
     """
     good = [e for e in evaluations if e.rewards is not None]
-    good = [e for e in good if e.status == "ok"] or good
+    most = max((e.rank[0] for e in good), default=None)
+    good = [e for e in good if e.rank[0] == most]
     if not any(e.feasible for e in good):
         return []
     points = points_of(header)

@@ -46,7 +46,7 @@ ADDRESS = " at 0x"
 TUPLE = "tuple"
 """Key that marks a tuple, because JSON has only lists."""
 
-BEGUN = {"action", "config", "given", "repeats", "owner", "ended"}
+BEGUN = {"action", "config", "given", "repeats", "owner", "ended", "left"}
 """Attributes of evaluations that the record of their end must not have."""
 
 MOST_NESTED = 50
@@ -85,6 +85,7 @@ class Evaluation:
         owner: Name of the process that evaluates it, if several share the search; else empty.
         repeats: Number of the evaluation that this one repeats to confirm its score; -1: none.
         violations: Signed violation of each constraint, positive where it is violated; empty without a score.
+        left: Epochs left to train, if the agent paused the training after this evaluation; else 0.
     """
 
     number: int
@@ -107,6 +108,7 @@ class Evaluation:
     forecast: float | None = None
     repeats: int = -1
     owner: str = ""
+    left: int = 0
 
     def __repr__(self) -> str:
         came = ", ".join(f"{name} {value:.6g}" for name, value in self.metrics.items()) or self.error.strip()[-80:]
@@ -119,8 +121,8 @@ class Evaluation:
 
     @property
     def whole(self) -> bool:
-        """False for a training with a score and reports that ended before its last step, else True."""
-        return self.status != "truncated" or not self.curve
+        """False for a training with a score that was paused or, with reports, ended before its last step; else True."""
+        return not self.left and (self.status != "truncated" or not self.curve)
 
     @property
     def reward(self) -> float:
@@ -128,9 +130,9 @@ class Evaluation:
         return float(sum(self.rewards)) if self.rewards is not None else -np.inf
 
     @property
-    def rank(self) -> tuple[bool, float]:
-        """Sort key, higher is better: whether the training is complete, then the reward."""
-        return self.whole, self.reward
+    def rank(self) -> tuple[tuple[bool, int], float]:
+        """Sort key, higher is better: whether the training is complete, how few epochs are left; then the reward."""
+        return (self.whole, -self.left), self.reward
 
 
 def by(header: Mapping[str, Any]) -> str:
@@ -223,8 +225,9 @@ class SearchRecord:
 
     def _check(self, new: Mapping[str, Any], keep: bool) -> dict[str, Any]:
         """Return the changed digests by key of `CODE_KEYS`; raise a ValueError for other settings or refused code."""
-        for key in (*FIXED, "constraints"):
-            old, given = self.header.get(key), new.get(key)
+        scored = [{k: v for k, v in h.get("program", {}).items() if k != "memory"} for h in (self.header, new)]
+        for key in (*FIXED, "constraints", "program"):
+            old, given = scored if key == "program" else (self.header.get(key), new.get(key))
             if old != given:
                 if key == "space":
                     old, given = _changed(old or [], given or [])
@@ -336,6 +339,8 @@ class SearchRecord:
         else:
             evaluation = self._running.pop(number)
             evaluation.__dict__.update(facts, ended=len(self.ended))
+            if self.header.get("actions") == "fidelity" and evaluation.status == "ok":
+                evaluation.left = self.header["epochs"] - 1 - evaluation.action[1]
             self.ended.append(evaluation)
             self.spent += evaluation.spent
             self.failed += evaluation.rewards is None

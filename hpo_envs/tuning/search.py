@@ -5,6 +5,7 @@ import dataclasses
 import math
 import os
 import platform
+import secrets
 import tempfile
 import threading
 import time
@@ -27,7 +28,7 @@ from hpo_envs.tables.table import is_number
 from hpo_envs.tuning.constraints import violations
 from hpo_envs.tuning.execution.membership import Membership, lives
 from hpo_envs.tuning.execution.tracking import tracker_of
-from hpo_envs.tuning.execution.workers import Job, JobResult
+from hpo_envs.tuning.execution.workers import Job, JobResult, release
 from hpo_envs.tuning.mistakes import TEXT, cause, in_a_row, mistake, shortened
 from hpo_envs.tuning.preparation import Preparation
 from hpo_envs.tuning.recommendation import FINALISTS, repeated, to_confirm
@@ -102,6 +103,8 @@ class Search:
         self._log = None if log is None else tracker_of(log)
         self._out, self.tolerate, self._join = out, tolerate, join
         self._stack, self._guard, self._process = contextlib.ExitStack(), threading.RLock(), os.getpid()
+        self._key = secrets.token_hex()  # of its paused trainings, which no other search may continue
+        self._stack.callback(release, self._key)
         given |= {"function": function, "space": space, "budget": budget}
         with contextlib.ExitStack() as undo:
             undo.callback(self._stack.close)
@@ -445,9 +448,11 @@ class Search:
         return each * max(0, FINALISTS * times - (len(repeated(self.record.evaluations)) if times else 0))
 
     def _repeated(self) -> int | None:
-        """Return the number of the evaluation to repeat next; None if there is none or no budget is left."""
-        header = self.record.header
-        return to_confirm(header, self.record.evaluations) if header["confirm"] and self._left() > 0 else None
+        """Return the number of the evaluation to repeat next; None without budget, and while others may become best."""
+        header, others = self.record.header, any(e.repeats < 0 for e in self.record.running)
+        if not header["confirm"] or others or self._left() <= 0:
+            return None
+        return to_confirm(header, self.record.evaluations)
 
     def _begin(self) -> Evaluation:
         owner: dict[str, Any] = {} if self._member is None else {"owner": self._member.name}
@@ -487,7 +492,7 @@ class Search:
         row, level = (trial.number, -1) if p.kind != "fidelity" else evaluation.action
         return Job(
             trial.number, p.function, p.form, trial.config, self._returned, self._seconds, level + 1,
-            (str(self.record.folder.resolve()), row),
+            (self._key, row),
             None if p.folder is None or p.form != "checkpoints" else p.folder / str(row),
             trial if p.kind != "fidelity" and (p.form != "score" or takes_trial(p.function)) else None,
         )  # fmt: skip
@@ -498,6 +503,9 @@ class Search:
         outcomes = [outcome for _, outcome in done.outcomes]
         last = outcomes[-1] if outcomes else Outcome("failed", error="function must yield at least one score, got none")
         reached, best = done.outcomes[-1][0] if outcomes else 0, None
+        if not done.started:  # the worker died, and nobody else has the time
+            last = dataclasses.replace(last, seconds=time.monotonic() - self._asked[done.number][1])
+            outcomes = [last]
         over = None  # the last result of a training that was there already, or had ended by itself before
         if not outcomes and p.kind == "fidelity":
             same = (e for e in reversed(self.record.ended) if e.action[0] == begun.action[0])

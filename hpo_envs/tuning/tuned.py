@@ -3,6 +3,7 @@
 import functools
 import html
 import importlib
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -108,7 +109,8 @@ class Tuned:
         """Feasible evaluations that none dominates: the Pareto front; with one objective, those with `best`'s score."""
         good = [e for e in self.successes if e.feasible]
         if len(self.header["objectives"]) == 1:
-            good = [e for e in good if e.whole] or good
+            most = max((e.rank[0] for e in good), default=None)
+            good = [e for e in good if e.rank[0] == most]
         front = pareto_front(np.array([e.rewards for e in good])) if good else ()
         return [e for e, stays in zip(good, front, strict=True) if stays]
 
@@ -128,9 +130,13 @@ class Tuned:
         """Return (n, d) configurations, (n,) rewards and the axes of the successes, for `forest_importance.importance`.
 
         Hyperparameters that never vary are left out; trainings stopped early have their forecasts, if any, as rewards.
+        If the agent pauses trainings, the number of epochs is the last axis.
         """
         points, raw = self.stored
         x, axes = varying(points.space, raw)
+        if self.header.get("actions") == "fidelity":
+            epochs = np.array([e.action[1] + 1.0 for e in self.successes])
+            x, axes = np.column_stack([x, epochs]), [*axes, Dimension("epochs", tuple(np.unique(epochs).tolist()))]
         sign = 1.0 if self.header["goals"][0] == "max" else -1.0
         scores = [e.reward if e.forecast is None else sign * e.forecast for e in self.successes]
         return x, np.array(scores), axes
@@ -145,11 +151,11 @@ class Tuned:
         """
         import pandas as pd
 
-        sign, top, rows = 1.0 if self.header["goals"][0] == "max" else -1.0, (False, -np.inf), list[dict[str, Any]]()
+        sign, top, rows = 1.0 if self.header["goals"][0] == "max" else -1.0, ((False, -sys.maxsize), -np.inf), list[dict[str, Any]]()
         limited, names = "constraints" in self.header, {name for e in self.evaluations for name in e.config}
         for e in sorted((e for e in self.evaluations if e.ended >= 0), key=lambda e: e.ended):
             if e.feasible and e.rewards is not None:
-                top = max(top, (e.whole, e.rewards[0]))
+                top = max(top, (e.rank[0], e.rewards[0]))
             shown = np.nan if np.isinf(top[1]) else sign * top[1]
             row = {"number": e.number, "status": e.status, **({"feasible": e.feasible} if limited else {})}
             after = {"cost": e.cost, "seconds": e.seconds, "spent": e.spent, "incumbent": shown, "error": e.error}

@@ -42,7 +42,7 @@ class Job:
         objectives: Names of the metrics that the function must return.
         seconds: Time limit; None: no limit.
         epoch: Epoch to train to, for functions that train by epochs.
-        training: Key of the training to continue: the search and the candidate.
+        training: Key of the training to continue: the opened search and the candidate.
         folder: Folder of the training's checkpoints; None if the function writes none.
         trial: The trial that receives the reports; None without reports.
     """
@@ -72,7 +72,7 @@ class JobResult:
         started: Start of the evaluation, in seconds since 1970; 0 if the worker died.
         worker: Host and process id of the worker, `HOST:PID`; empty if it died.
         curve: (step, score) of each report.
-        stopped: Whether the trial told the training to stop.
+        stopped: Whether the trial stopped the training early.
         forecast: Final score predicted at the trial's last check; None without one.
     """
 
@@ -86,10 +86,17 @@ class JobResult:
 
     def reported(self, trial: Trial) -> "JobResult":
         """Return this result with the reports, the early stop and the forecast of a trial."""
-        return replace(self, curve=tuple(trial.curve), stopped=trial.should_stop, forecast=trial.forecast)
+        return replace(self, curve=tuple(trial.curve), stopped=trial.stopped, forecast=trial.forecast)
 
 
 _paused: OrderedDict[tuple[str, int], PausableTraining] = OrderedDict()
+
+
+def release(search: str) -> None:
+    """End the trainings of a search that are paused in this process."""
+    for key in [*_paused]:
+        if key[0] == search and (training := _paused.pop(key, None)) is not None:
+            training.close()
 
 
 def perform(job: Job) -> JobResult:

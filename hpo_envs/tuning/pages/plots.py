@@ -11,7 +11,7 @@ from hpo_envs.benchmarks.report.numbers import count, number
 from hpo_envs.benchmarks.report.page import Drawn, figure
 from hpo_envs.tuning.record import Evaluation, plain
 
-LOOKS = {"evaluations": 0, "best so far": 1, "failed": 6, "infeasible": 3, "stopped early": 4, "running": 5}
+LOOKS = {"evaluations": 0, "best so far": 1, "failed": 6, "infeasible": 3, "stopped early": 4, "paused": 2, "running": 5}
 LOOKS |= {"Pareto front": 1, "predicted mean": 2}
 """Index of the colour of each series."""
 
@@ -26,11 +26,12 @@ def scores(tuned: Any, drawn: Drawn) -> str:
     names, goals = tuned.header["objectives"], tuned.header["goals"]
     for k, (name, goal) in enumerate(zip(names, goals, strict=True)):
         series = _series(ended, name, goal)
-        best, held = [], np.nan
-        for e, value in zip(ended, series["evaluations"], strict=True):
-            if e.feasible and e.whole and value is not None:
-                held = value if np.isnan(held) else (max if goal == "max" else min)(held, value)
-            best.append(None if np.isnan(held) else held)
+        best, top, sign = list[float | None](), None, 1.0 if goal == "max" else -1.0
+        for i, e in enumerate(ended):
+            if e.feasible:
+                rank = (e.rank[0], sign * next(v[i] for v in series.values() if v[i] is not None))
+                top = rank if top is None else max(top, rank)
+            best.append(None if top is None else sign * top[1])
         if best[-1] is None:
             continue
         panel: dict[str, Any] = {"x": x, "agents": {"best so far": [best], **{n: [v] for n, v in series.items()}}}
@@ -127,14 +128,14 @@ def timeline(tuned: Any, drawn: Drawn) -> str:
 def _series(
     evaluations: Sequence[Evaluation], name: str, goal: str, far: bool = False
 ) -> dict[str, list[float | None]]:
-    """Return a score as series of points (complete, stopped early, ...), with outliers clipped unless `far`."""
+    """Return a score as series of points (complete, paused, stopped early, ...), with outliers clipped unless `far`."""
     good = [e for e in evaluations if e.rewards is not None]
     scores = [e.metrics[name] for e in good]
     shown = dict(zip([e.number for e in good], scores if far else _shown(scores, goal), strict=True))
     edge = (min if goal == "max" else max)(shown.values(), default=0.0)
     found: dict[str, list[float | None]] = {
         kind: [shown.get(e.number, edge) if _kind(e) == kind else None for e in evaluations]
-        for kind in ("evaluations", "stopped early", "infeasible", "failed")
+        for kind in ("evaluations", "paused", "stopped early", "infeasible", "failed")
     }
     return {n: v for n, v in found.items() if n == "evaluations" or any(value is not None for value in v)}
 
@@ -152,7 +153,7 @@ def _kind(e: Evaluation) -> str:
         return "running"
     if e.rewards is None:
         return "failed"
-    return "infeasible" if not e.feasible else "evaluations" if e.whole else "stopped early"
+    return "infeasible" if not e.feasible else "evaluations" if e.whole else "paused" if e.left else "stopped early"
 
 
 def _trainings(tuned: Any, drawn: Drawn) -> str:

@@ -1,6 +1,7 @@
 """Source tasks become observations in the problem's features."""
 
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,48 @@ def test_known_infeasible_configurations_are_not_evaluated_first() -> None:
     frame["size"] = frame["x"]
     tuned = tune(lambda c: {"score": c["x"], "size": c["x"]}, {"x": (0.0, 1.0)}, budget=3, sources=[frame], **given)
     assert [e.config["x"] for e in tuned] == [0.4, 0.3, 0.2]
+
+
+def test_frames_have_the_names_of_a_search_and_its_choice_none() -> None:
+    space = {"cost": (0.0, 1.0), "penalty": ["l1", "l2", None]}
+    tuned = tune(lambda c: c["cost"] + 3.0 * (c["penalty"] is None), space, agent="random", budget=9, progress=False)
+    assert {"config.cost", "cost"} <= {*tuned.to_frame()}
+    for known in (tuned.to_frame(), tuned):
+        (e,) = tune(lambda c: 0.0, space, sources=[known], budget=1, progress=False)
+        assert e.config == tuned.best_config
+    assert tuned.best_config["penalty"] is None
+
+
+def test_infeasible_trials_of_optuna_are_no_examples() -> None:
+    optuna = pytest.importorskip("optuna")
+    study = optuna.create_study(direction="maximize")
+    for x, violation in ((0.9, 1.0), (0.4, -1.0)):
+        attributes = {"constraints": [violation]}
+        trial = optuna.create_trial(
+            value=x, params={"x": x}, distributions={"x": optuna.distributions.FloatDistribution(0, 1)},
+            system_attrs=attributes,
+        )  # fmt: skip
+        study.add_trial(trial)
+    (e,) = tune(lambda c: c["x"], {"x": (0.0, 1.0)}, objective="value", sources=[study], budget=1, progress=False)
+    assert e.config == {"x": 0.4}
+
+
+@pytest.mark.parametrize("agent", ["asha", "hyperband"])
+def test_paused_trainings_are_no_examples_of_complete_ones(agent: str) -> None:
+    def overfits(config: Any) -> Iterator[float]:
+        for epoch in range(1, 10):
+            yield config["x"] if epoch < 9 else -config["x"]
+
+    space: dict[str, Any] = {"x": (0.0, 1.0)}
+    tuned = tune(overfits, space, epochs=9, agent=agent, budget=54, progress=False)
+    whole = [e for e in tuned if e.action[1] == 8]
+    assert tuned.best is max(whole, key=lambda e: e.reward)
+    assert tuned.pareto == [tuned.best]
+    assert tuned.recommended.mean == pytest.approx(tuned.best_score, abs=0.05)
+    assert tuned.to_frame()["incumbent"].iloc[-1] == tuned.best_score
+    assert (tuned.configurations()[0][:, -1] == [e.action[1] + 1 for e in tuned]).all()
+    (e,) = tune(lambda c: 0.0, space, sources=[tuned], budget=1, progress=False)
+    assert e.config == tuned.best_config
 
 
 def test_sources_with_the_other_goal_are_refused(tmp_path: Path) -> None:

@@ -6,8 +6,10 @@ import math
 import os
 import pickle
 import re
+import shutil
 import signal
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from fractions import Fraction
@@ -438,6 +440,48 @@ def test_trainings_whose_first_report_is_nan_diverge() -> None:
             train(trial.config, trial)
             search.tell(trial)
         assert [e.status for e in search.result] == ["diverged", "ok"]
+
+
+def test_trainings_of_another_search_are_not_continued(tmp_path: Path) -> None:
+    given: dict[str, Any] = {"space": {"x": (0.0, 1.0)}, "epochs": 9, "out": tmp_path / "mine", "progress": False}
+    ended: list[float] = []
+
+    def low(config: dict[str, Any]) -> Iterator[float]:
+        try:
+            for step in range(1, 10):
+                yield step * config["x"]
+        finally:
+            ended.append(config["x"])
+
+    def high(config: dict[str, Any]) -> Iterator[float]:
+        yield from [100.0] * 9
+
+    tuned = tune(low, agent="asha", budget=18, **given)
+    assert sorted(ended) == sorted({e.config["x"] for e in tuned})
+    shutil.rmtree(given["out"])
+    assert {e.metrics["score"] for e in tune(high, agent="asha", budget=18, **given)} == {100.0}
+
+
+def test_finalists_are_chosen_after_the_last_configuration() -> None:
+    with Search({"x": (0.0, 1.0)}, agent="random", budget=9, confirm=1) as search:
+        trials = [search.ask() for _ in range(6)]
+        for trial in trials[:5]:
+            search.tell(trial, trial.config["x"])
+        assert search.begin() is None
+        search.tell(trials[5], 7.0)
+        assert 5 in [search.tell(trial, 7.0).repeats for trial in search]
+
+
+def test_trainings_that_go_on_after_the_end_are_complete() -> None:
+    def train(config: dict[str, Any], trial: Any) -> float:
+        for step in range(1, 28):
+            trial.report(min(step, 20) * (config["x"] if step < 25 else 1.0 - config["x"]))
+        return float(trial.curve[-1][1])
+
+    points = [{"x": x} for x in (0.5, 0.6, 0.7, 0.8, 0.9, 0.1)]
+    tuned = tune(train, {"x": (0.0, 1.0)}, points=points, budget=6, progress=False)
+    assert [e.status for e in tuned] == ["ok"] * 6
+    assert tuned.best_config == {"x": 0.1}
 
 
 def test_repeats_are_not_stopped_early() -> None:

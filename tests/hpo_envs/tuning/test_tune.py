@@ -40,6 +40,7 @@ def test_failures_are_failed_evaluations_and_the_search_continues(executor: str,
         assert {e.status for e in tuned} == {"ok", "failed", "diverged"}
         for said in ("RuntimeError: no x below 0.2", "SystemExit: exit", "the worker died", "got nan"):
             assert said in errors
+        assert all(e.spent == 1.0 and e.cost == e.seconds > 0.0 for e in tuned if "the worker died" in e.error)
 
 
 @pytest.mark.hostile

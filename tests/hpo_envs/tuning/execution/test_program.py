@@ -103,6 +103,16 @@ def test_limit_of_memory_that_is_none_is_refused(memory: Any) -> None:
     rejects("memory must be None or a number of bytes from 1 to 2\\*\\*63, got", Program, sys.executable, memory=memory)
 
 
+def test_resumed_search_reads_the_same_score(tmp_path: Path) -> None:
+    given: dict[str, Any] = {"space": {"x": (0.0, 1.0)}, "out": tmp_path / "mine", "progress": False}
+    body = "print('acc=1 loss=2')"
+    tune(program(tmp_path, body, pattern=r"acc=(\S+)"), budget=2, **given)
+    with pytest.raises(ValueError, match="a resumed search must have the settings of the stored one: .* has program"):
+        tune(program(tmp_path, body, pattern=r"loss=(\S+)"), budget=4, **given)
+    tuned = tune(program(tmp_path, body, pattern=r"acc=(\S+)", memory=2**33), budget=4, **given)
+    assert {e.metrics["score"] for e in tuned} == {1.0}
+
+
 def test_score_that_is_none_diverges_and_a_repeated_name_is_no_score(tmp_path: Path) -> None:
     for said in ("nan", "-inf", "NaN", '{"score": Infinity}'):
         tuned = tune(program(tmp_path, f"print({said!r})"), {"x": (0.0, 1.0)}, budget=2, progress=False)
