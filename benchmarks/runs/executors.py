@@ -84,9 +84,9 @@ class PooledCalls(Calls):
 
     def __init__(self, pool: Any, workers: int = 1000, losses: int = 2) -> None:
         super().__init__()
-        self._factory: Any = None if hasattr(pool, "submit") else pool
-        self._made: Any = pool if self._factory is None else None
-        if self._factory is not None and not callable(pool):
+        made = hasattr(pool, "submit") and not isinstance(pool, type)
+        self._factory, self._made = (None, pool) if made else (pool, None)
+        if not (made or callable(pool)):
             raise ValueError(f"executor must be a concurrent.futures.Executor or a factory of one, got {pool!r}")
         self.workers, self._losses = workers, losses
         self._flying: dict[concurrent.futures.Future[Any], _Call] = {}
@@ -133,6 +133,9 @@ class PooledCalls(Calls):
                     if not callable(getattr(made, "submit", None)):
                         raise ValueError(f"executor must be a factory of objects with submit, got {shown(made)} of it")
                 future = self._made.submit(_caught, call.function, call.argument)
+                if not isinstance(future, concurrent.futures.Future):
+                    got = f"{type(future).__module__}.{type(future).__qualname__}"
+                    raise ValueError(f"executor must return a concurrent.futures.Future from submit, got a {got}")
             except concurrent.futures.BrokenExecutor as error:
                 self._replace(error)
                 continue

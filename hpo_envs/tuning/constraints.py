@@ -31,6 +31,13 @@ def checked(constraints: Any) -> dict[str, list[Any]]:
     return found
 
 
+def breaks(trial: Any) -> bool:
+    """Return whether a trial of Optuna violates a constraint, of `constraints_func` or of `set_constraint`."""
+    known: dict[str, Any] = trial.system_attrs
+    listed = known.get("constraints", ())
+    return any(value > 0.0 for value in (*listed, *(v for k, v in known.items() if k.startswith("constraints:"))))
+
+
 def parsed_constraints(texts: Iterable[str]) -> dict[str, tuple[str, float]]:
     """Parse constraints from texts such as `latency<=20`.
 

@@ -10,7 +10,7 @@ from hpo_envs.agents import Source
 from hpo_envs.core.engines.function.params import FunctionParams
 from hpo_envs.tables.table import Table, feature_matrix, is_number
 from hpo_envs.tables.user.space import Points
-from hpo_envs.tuning.constraints import violations
+from hpo_envs.tuning.constraints import breaks, violations
 from hpo_envs.tuning.record import encoded
 from hpo_envs.tuning.tuned import Tuned, load
 
@@ -168,8 +168,7 @@ def _read(given: Any, params: FunctionParams) -> tuple[str, Iterator[Known]]:
         return "DataFrame", _of_frame(given, params)
     if hasattr(given, "get_trials"):
         check(given.study_name, zip(objectives, (d.name.lower()[:3] for d in given.directions), strict=False))
-        trials = [t for t in given.get_trials(deepcopy=False) if t.state.name == "COMPLETE"]
-        trials = [t for t in trials if all(v <= 0.0 for v in t.system_attrs.get("constraints", ()))]  # feasible
+        trials = [t for t in given.get_trials(deepcopy=False) if t.state.name == "COMPLETE" and not breaks(t)]
         return f"study {given.study_name}", (
             (t.params, dict(zip(objectives, t.values, strict=False)), 1.0) for t in trials
         )

@@ -179,6 +179,7 @@ class Search:
         self._suggested: Any = None  # by the agent, and not yet recorded
         self._reached: dict[int, int] = {}
         self._best: dict[int, float] = {}
+        self._over: set[int] = set()  # candidates whose training ended by itself
         self.trials: dict[int, Trial] = {}
         self._asked: dict[int, tuple[float, float]] = {}
         known = [(e.config, e.action) for e in self.record.evaluations if e.given]
@@ -491,7 +492,8 @@ class Search:
         p, evaluation = self._params, self.record.evaluations[trial.number]
         row, level = (trial.number, -1) if p.kind != "fidelity" else evaluation.action
         return Job(
-            trial.number, p.function, p.form, trial.config, self._returned, self._seconds, level + 1,
+            trial.number, p.function, p.form, trial.config, self._returned, self._seconds,
+            0 if row in self._over else level + 1,
             (self._key, row),
             None if p.folder is None or p.form != "checkpoints" else p.folder / str(row),
             trial if p.kind != "fidelity" and (p.form != "score" or takes_trial(p.function)) else None,
@@ -546,6 +548,8 @@ class Search:
         if self._params.kind == "fidelity":
             row, level = evaluation.action
             self._reached[row] = max(self._reached.get(row, 0), level + 1)
+            if evaluation.status == "truncated":
+                self._over.add(row)
             if evaluation.best is not None:
                 self._best[row] = evaluation.best
 
@@ -560,7 +564,8 @@ class Search:
             return float(self._steps or 1) if trial is None or trial.limit is None else float(trial.limit)
         row, level = evaluation.action
         reached = self._reached.get(row, 0)
-        return float(level + 1 - reached if reached <= level else level + 1)
+        last = done.outcomes[-1][0] if done is not None and done.outcomes else level + 1
+        return float(max(1, last - reached) if reached <= level else last)
 
     def _left(self) -> float:
         """Return the budget left after all pending evaluations; of a cost, each is expected to use the mean so far."""

@@ -151,7 +151,8 @@ class Tuned:
         """
         import pandas as pd
 
-        sign, top, rows = 1.0 if self.header["goals"][0] == "max" else -1.0, ((False, -sys.maxsize), -np.inf), list[dict[str, Any]]()
+        sign, rows = 1.0 if self.header["goals"][0] == "max" else -1.0, list[dict[str, Any]]()
+        top = ((False, -sys.maxsize), -np.inf)
         limited, names = "constraints" in self.header, {name for e in self.evaluations for name in e.config}
         for e in sorted((e for e in self.evaluations if e.ended >= 0), key=lambda e: e.ended):
             if e.feasible and e.rewards is not None:

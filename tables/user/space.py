@@ -1,6 +1,7 @@
 """Search spaces from dicts, tuples, Optuna and ConfigSpace, to dicts and ConfigSpace; their points in [0, 1]."""
 
 import dataclasses
+import enum
 import itertools
 import math
 import re
@@ -106,7 +107,7 @@ def _entry(name: str, value: Any) -> Hyperparameter:
             raise ValueError(f"{name} must be {rule}, got {shown(value)}")
         kind = next((w for w in words if w != "log"), None)
         value = {"low": value[0], "high": value[1], "log": "log" in words, "kind": kind}
-    elif isinstance(value, (Set, Iterator, ValuesView)) or hasattr(value, "rvs"):
+    elif isinstance(value, (Set, Iterator, ValuesView, enum.EnumMeta)) or hasattr(value, "rvs"):
         raise ValueError(f"{name} must be a range (low, high), a list of choices or a constant, got {shown(value)}")
     elif isinstance(value, range) or (isinstance(value, np.ndarray) and value.ndim == 1):
         return _listed(name, list(value))
@@ -175,7 +176,7 @@ def _listed(name: str, values: list[Any], ordered: bool | None = None) -> Hyperp
         distinct = not any(a == b and type(a) is type(b) for a, b in itertools.combinations(values, 2))
     if not values or not distinct:
         raise ValueError(f"choices of {name} must be distinct and not empty, got {shown(values)}")
-    numbers = all(map(is_number, values))
+    numbers = all(is_number(v) and not isinstance(v, enum.Enum) for v in values)
     if ordered and not numbers:
         raise ValueError(f"values of {name} must be numbers, got {shown(values)} (choices have no order)")
     if numbers and ordered is not False and len(values) > 1:

@@ -16,6 +16,7 @@ from hpo_envs.core.params import check_int
 from hpo_envs.tables.checks import extra_module, shown
 from hpo_envs.tables.table import Hyperparameter, feature_matrix
 from hpo_envs.tables.user.space import Points, axes_of
+from hpo_envs.tuning.constraints import breaks
 
 optuna = extra_module("optuna", "optuna", "samplers")
 
@@ -203,7 +204,7 @@ class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defin
             if not known or (other and self._agent.listens):
                 action = self._action_of(params)
             # As failures, trials that violate a constraint would not show a model where it is violated.
-            status = "failed" if number not in rewards and not _breaks(finished[number]) else "ok"
+            status = "failed" if number not in rewards and not breaks(finished[number]) else "ok"
             reward, info = rewards.get(number, worst), {"cost": 1.0, "metrics": {}, "status": status}
             self._agent.tell(action, float(reward[0]) if len(reward) == 1 else reward, info)
 
@@ -224,11 +225,7 @@ class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defin
 
 def _complete(trial: Any) -> bool:
     """Return whether a trial has finite values and is feasible."""
-    return trial.state.name == "COMPLETE" and all(map(math.isfinite, trial.values)) and not _breaks(trial)
-
-
-def _breaks(trial: Any) -> bool:
-    return any(c > 0 for c in trial.system_attrs.get(CONSTRAINTS, ()))
+    return trial.state.name == "COMPLETE" and all(map(math.isfinite, trial.values)) and not breaks(trial)
 
 
 def _hull(one: Any, other: Any) -> Any:

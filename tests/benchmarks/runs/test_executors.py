@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -91,7 +92,14 @@ def test_exceptions_are_raised_and_losses_name_the_call() -> None:
     with PooledCalls(Loses) as calls:
         calls.submit(abs, -1)
         rejects(r"the executor lost -1 each time, last by OSError\('gone'\)", calls.next, error=WorkerLost)
-    rejects("executor must be a concurrent.futures.Executor or a factory of one, got 3", PooledCalls, 3)
+    for wrong in (3, None):
+        rejects(f"executor must be a concurrent.futures.Executor or a factory of one, got {wrong}", PooledCalls, wrong)
+    with PooledCalls(concurrent.futures.ThreadPoolExecutor, 2) as calls:
+        assert sorted(value for _, value in calls.map(abs, [-1, 2])) == [1, 2]
+    client = SimpleNamespace(submit=lambda *_: "a job")  # as a client of Dask
+    calls = PooledCalls(client)
+    calls.submit(abs, 1)
+    rejects("executor must return a concurrent.futures.Future from submit, got a builtins.str", calls.next)
     calls = PooledCalls(dict)
     calls.submit(fails, 3)
     rejects(r"executor must be a factory of objects with submit, got \{\} of it", calls.next)

@@ -462,6 +462,20 @@ def test_trainings_of_another_search_are_not_continued(tmp_path: Path) -> None:
     assert {e.metrics["score"] for e in tune(high, agent="asha", budget=18, **given)} == {100.0}
 
 
+@pytest.mark.parametrize("agent", ["freeze-thaw", "asha", "hyperband"])
+def test_trainings_that_ended_use_no_budget(agent: str) -> None:
+    trained: list[int] = []
+
+    def short(config: dict[str, Any]) -> Iterator[float]:
+        for step in range(1, 6):
+            trained.append(step)
+            yield step * config["x"]
+
+    tuned = tune(short, {"x": (0.0, 1.0)}, epochs=27, budget=81, agent=agent, progress=False)
+    assert math.fsum(e.spent for e in tuned) == len(trained) >= 76
+    assert {e.status for e in tuned} <= {"ok", "truncated"}
+
+
 def test_finalists_are_chosen_after_the_last_configuration() -> None:
     with Search({"x": (0.0, 1.0)}, agent="random", budget=9, confirm=1) as search:
         trials = [search.ask() for _ in range(6)]

@@ -1,5 +1,6 @@
 """Spaces, and the points of a space."""
 
+import enum
 from typing import Any
 
 import gymnasium as gym
@@ -80,6 +81,7 @@ def test_configuration_spaces_with_their_conditions() -> None:
         ({"a": {"low": 0.5, "high": 3, "kind": "int"}}, "ends and step of a must be whole for ints, got 0.5 to 3"),
         ({"a": {"low": 1, "high": 9, "step": 1.5, "kind": "int"}}, "must be whole for ints, got 1 to 9 by 1.5"),
         ({"a": {"low": 1, "high": 2, "log": "false"}}, "log of a must be True or False, got 'false'"),
+        ({"a": enum.IntEnum("Kind", "one two")}, "a must be a range .*, got <enum 'Kind'>"),
         ({"a": {1, 2}}, r"a must be a range \(low, high\), a list of choices or a constant, got \{1, 2\}"),
         ({"a": iter([1, 2])}, "a must be a range .*, got <list_iterator"),
         ({"a": scipy.stats.expon()}, "a must be a range .*, got <scipy.stats"),
@@ -209,3 +211,10 @@ def test_small_space_is_listed_as_whole() -> None:
 def test_plain_form_of_a_decay_rate_has_its_natural_range() -> None:
     stored = Hyperparameter("beta", "float", 1e-3, 0.1, log=True, complement=True)
     assert to_plain(stored) == {"low": 0.9, "high": 0.999, "kind": "float"}
+
+
+def test_members_of_enumerations_are_choices() -> None:
+    kinds = [*enum.IntEnum("Kind", "one two three")][::-1]
+    space = space_of({"kind": kinds})
+    assert (space[0].kind, space[0].values) == ("categorical", (*kinds,))
+    assert [Points(space).config(row)["kind"] for row in Points(space).grid()] == kinds

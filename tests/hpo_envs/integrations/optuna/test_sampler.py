@@ -184,16 +184,20 @@ def test_conditional_parameters_are_modelled(name: str) -> None:
         assert np.median([t.value for t in late]) > 0.6  # drawn at random it would be a half
 
 
-def test_what_breaks_constraint_is_no_success() -> None:
+@pytest.mark.parametrize("stored", [False, True])
+def test_what_breaks_constraint_is_no_success(stored: bool) -> None:
     def objective(trial: Any) -> float:
         x = trial.suggest_float("x", 0.0, 1.0)
+        trial.storage.set_trial_system_attr(trial._trial_id, "constraints:c", x - 0.5) if stored else None
         trial.set_user_attr("c", x - 0.5)
         return float(x)
 
-    sampler = AgentSampler("bo", seed=0, candidates=50, constraints_func=lambda t: (t.user_attrs["c"],))
+    given: dict[str, Any] = {} if stored else {"constraints_func": lambda t: (t.user_attrs["c"],)}
+    sampler = AgentSampler("bo", seed=0, candidates=50, **given)
     study = optuna.create_study(direction="maximize", sampler=sampler)
     study.optimize(objective, 20)
-    assert study.trials[3].system_attrs["constraints"] == (pytest.approx(study.trials[3].params["x"] - 0.5),)
+    if not stored:
+        assert study.trials[3].system_attrs["constraints"] == (pytest.approx(study.trials[3].params["x"] - 0.5),)
     best = sampler._raw[sampler._agent.recommend()][0]
     assert 0.4 < best <= 0.5
 
