@@ -85,7 +85,8 @@ class PooledCalls(Calls):
     def __init__(self, pool: Any, workers: int = 1000, losses: int = 2) -> None:
         super().__init__()
         made = hasattr(pool, "submit") and not isinstance(pool, type)
-        self._factory, self._made = (None, pool) if made else (pool, None)
+        self._factory: Any = None if made else pool
+        self._made: Any = pool if made else None
         if not (made or callable(pool)):
             raise ValueError(f"executor must be a concurrent.futures.Executor or a factory of one, got {pool!r}")
         self.workers, self._losses = workers, losses

@@ -81,18 +81,26 @@ def deadline(
 
 @contextlib.contextmanager
 def _alarm(seconds: float) -> Iterator[None]:
-    def ring(number: int, frame: FrameType | None) -> None:
-        raise RunTimeout
+    over = False
 
-    before, start = signal.signal(signal.SIGALRM, ring), time.monotonic()
-    left, interval = signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)
+    def ring(number: int, frame: FrameType | None) -> None:
+        if not over:
+            raise RunTimeout
+
+    before, start = signal.getsignal(signal.SIGALRM), time.monotonic()
+    left, interval = signal.getitimer(signal.ITIMER_REAL)
     try:
+        signal.signal(signal.SIGALRM, ring)
+        signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
-        signal.signal(signal.SIGALRM, before)
-        if left:  # of an enclosing limit
-            signal.setitimer(signal.ITIMER_REAL, max(left - time.monotonic() + start, 1e-3), interval)
+        try:
+            over = True
+        finally:  # also if it rang at the line above
+            signal.setitimer(signal.ITIMER_REAL, 0.0)
+            signal.signal(signal.SIGALRM, before)
+            if left:  # of an enclosing limit
+                signal.setitimer(signal.ITIMER_REAL, max(left - time.monotonic() + start, 1e-3), interval)
 
 
 @contextlib.contextmanager

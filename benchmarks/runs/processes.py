@@ -73,7 +73,7 @@ class Processes(concurrent.futures.Executor):
         """Take an idle worker that has run no outside code other than `code`, or start one."""
         with self._change:
             if not self._open:
-                raise RuntimeError("executor must be open, got one that was shut down")
+                raise concurrent.futures.CancelledError
             for worker in sorted(self._idle, key=lambda worker: worker.foreign is None):
                 if worker.foreign in (None, code) and worker.process.is_alive():
                     break

@@ -46,7 +46,7 @@ ADDRESS = " at 0x"
 TUPLE = "tuple"
 """Key that marks a tuple, because JSON has only lists."""
 
-BEGUN = {"action", "config", "given", "repeats", "owner", "ended", "left"}
+BEGUN = {"action", "config", "given", "repeats", "owner", "ended", "left", "unknown"}
 """Attributes of evaluations that the record of their end must not have."""
 
 MOST_NESTED = 50
@@ -85,6 +85,7 @@ class Evaluation:
         owner: Name of the process that evaluates it, if several share the search; else empty.
         repeats: Number of the evaluation that this one repeats to confirm its score; -1: none.
         violations: Signed violation of each constraint, positive where it is violated; empty without a score.
+        unknown: Whether there are constraints whose metrics a training that was stopped did not return.
         left: Epochs left to train, if the agent paused the training after this evaluation; else 0.
     """
 
@@ -109,6 +110,7 @@ class Evaluation:
     repeats: int = -1
     owner: str = ""
     left: int = 0
+    unknown: bool = False
 
     def __repr__(self) -> str:
         came = ", ".join(f"{name} {value:.6g}" for name, value in self.metrics.items()) or self.error.strip()[-80:]
@@ -116,12 +118,12 @@ class Evaluation:
 
     @property
     def feasible(self) -> bool:
-        """Whether the evaluation has a score and satisfies all constraints."""
-        return self.rewards is not None and all(v <= 0.0 for v in self.violations)
+        """Whether the evaluation has a score and is known to satisfy all constraints."""
+        return self.rewards is not None and not self.unknown and all(v <= 0.0 for v in self.violations)
 
     @property
     def whole(self) -> bool:
-        """False for a training with a score that was paused or, with reports, ended before its last step; else True."""
+        """False for a training with a score that is paused, or that has reports and ended early; else True."""
         return not self.left and (self.status != "truncated" or not self.curve)
 
     @property
@@ -227,7 +229,8 @@ class SearchRecord:
         """Return the changed digests by key of `CODE_KEYS`; raise a ValueError for other settings or refused code."""
         scored = [{k: v for k, v in h.get("program", {}).items() if k != "memory"} for h in (self.header, new)]
         for key in (*FIXED, "constraints", "program"):
-            old, given = scored if key == "program" else (self.header.get(key), new.get(key))
+            pair: list[Any] = scored if key == "program" else [self.header.get(key), new.get(key)]
+            old, given = pair
             if old != given:
                 if key == "space":
                     old, given = _changed(old or [], given or [])
@@ -339,6 +342,8 @@ class SearchRecord:
         else:
             evaluation = self._running.pop(number)
             evaluation.__dict__.update(facts, ended=len(self.ended))
+            limited = bool(self.header.get("constraints"))
+            evaluation.unknown = limited and evaluation.rewards is not None and not evaluation.violations
             if self.header.get("actions") == "fidelity" and evaluation.status == "ok":
                 evaluation.left = self.header["epochs"] - 1 - evaluation.action[1]
             self.ended.append(evaluation)

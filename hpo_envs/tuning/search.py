@@ -333,7 +333,9 @@ class Search:
             given = trial.last if score is None else score
             if given is None:
                 raise ValueError("score must be given for a trial without reports, got None")
-            outcome = read(given, self._returned, seconds)
+            outcome = read(given, self._params.objectives if score is None else self._returned, seconds)
+            if score is not None and outcome.status == "failed" and not self.tolerate:
+                raise ValueError(outcome.error.replace("function must return", "score must be", 1))
         place = f"{platform.node()}:{os.getpid()}"
         return self.finish(JobResult(trial.number, ((0, outcome),), started, place).reported(trial))
 
@@ -424,6 +426,7 @@ class Search:
         if len(kinds) == 1 and "" not in kinds:
             count, error = len(self.record.ended), self.record.ended[-1].error
             self.record.discard()
+            self.close()
             first = "the first evaluation" if count == 1 else f"each of the first {count} evaluations"
             raise ValueError(
                 f"function must run, got a failure of {first}: {cause(error)}. Nothing of the search is kept; "
@@ -497,17 +500,17 @@ class Search:
             (self._key, row),
             None if p.folder is None or p.form != "checkpoints" else p.folder / str(row),
             trial if p.kind != "fidelity" and (p.form != "score" or takes_trial(p.function)) else None,
+            len(self._returned) - len(p.objectives),
         )  # fmt: skip
 
     def _end(self, done: JobResult) -> Evaluation:
         """Record the result of a job; return the evaluation."""
         p, begun = self._params, self.record.evaluations[done.number]
         outcomes = [outcome for _, outcome in done.outcomes]
+        if not done.started:  # the worker died, and nobody else has the time
+            outcomes = [dataclasses.replace(outcomes[-1], seconds=time.monotonic() - self._asked[done.number][1])]
         last = outcomes[-1] if outcomes else Outcome("failed", error="function must yield at least one score, got none")
         reached, best = done.outcomes[-1][0] if outcomes else 0, None
-        if not done.started:  # the worker died, and nobody else has the time
-            last = dataclasses.replace(last, seconds=time.monotonic() - self._asked[done.number][1])
-            outcomes = [last]
         over = None  # the last result of a training that was there already, or had ended by itself before
         if not outcomes and p.kind == "fidelity":
             same = (e for e in reversed(self.record.ended) if e.action[0] == begun.action[0])
@@ -524,7 +527,7 @@ class Search:
         more: dict[str, Any] = {"curve": [list(point) for point in done.curve]} if done.curve else {}
         if status == "truncated" and done.stopped and done.forecast is not None:
             more["forecast"] = done.forecast
-        if self._constraints and last.status == "ok":
+        if self._constraints and last.status == "ok" and self._constraints.keys() <= last.metrics.keys():
             more["violations"] = violations(self._constraints, last.metrics)
         spent = cost if over is not None or p.budget_unit == p.cost_unit else self._share(begun, done)
         evaluation = self.record.end(

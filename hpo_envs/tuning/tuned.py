@@ -56,7 +56,7 @@ class Tuned:
             raise ValueError(f"an evaluation must have succeeded, got {len(self)} that did not{last}")
         feasible = [e for e in good if e.feasible]
         if not feasible:
-            least = min(good, key=lambda e: sum(max(v, 0.0) for v in e.violations))
+            least = min(good, key=lambda e: (e.unknown, sum(max(v, 0.0) for v in e.violations)))
             rule = described(self.header["constraints"])
             raise ValueError(f"evaluations must satisfy {rule}, got {len(good)} that do not; the nearest is {least!r}")
         if len(names) > 1:

@@ -40,6 +40,7 @@ class Job:
         form: Form of the function, see `calls.form_of`.
         config: Natural values of the active hyperparameters.
         objectives: Names of the metrics that the function must return.
+        limited: Number of these, at the end, that only constraints need: a report has none of them.
         seconds: Time limit; None: no limit.
         epoch: Epoch to train to, for functions that train by epochs.
         training: Key of the training to continue: the opened search and the candidate.
@@ -57,6 +58,7 @@ class Job:
     training: tuple[str, int] = ("", 0)
     folder: Path | None = None
     trial: Trial | None = None
+    limited: int = 0
 
     def __str__(self) -> str:
         return f"evaluation {self.number}, {dict(self.config)}"
@@ -142,12 +144,16 @@ def _carry_out(job: Job) -> list[tuple[int, Outcome]]:
 def _reported(job: Job, trial: Trial) -> list[tuple[int, Outcome]]:
     """Run a function that reports to its trial until it ends or is stopped early; return (epoch, outcome) pairs."""
     if job.form == "score":
+        names = [*job.objectives]
 
         def score(config: dict[str, Any]) -> Any:
             returned = job.function(config, trial=trial)
-            return trial.last if returned is None else returned
+            if returned is None and trial.last is not None:
+                del names[len(names) - job.limited :]
+                return trial.last
+            return returned
 
-        return [(0, call(score, job.config, job.objectives))]
+        return [(0, call(score, job.config, names))]
     training = PausableTraining(job.function, job.config, job.objectives, job.folder)
     outcomes: list[tuple[int, Outcome]] = []
     last = trial.limit or 1

@@ -31,7 +31,7 @@ def scores(tuned: Any, drawn: Drawn) -> str:
         best, top, sign = list[float | None](), None, 1.0 if goal == "max" else -1.0
         for i, e in enumerate(ended):
             if e.feasible:
-                rank = (e.rank[0], sign * next(v[i] for v in series.values() if v[i] is not None))
+                rank = (e.rank[0], sign * next(value for v in series.values() if (value := v[i]) is not None))
                 top = rank if top is None else max(top, rank)
             best.append(None if top is None else sign * top[1])
         if best[-1] is None:
@@ -155,7 +155,9 @@ def _kind(e: Evaluation) -> str:
         return "running"
     if e.rewards is None:
         return "failed"
-    return "infeasible" if not e.feasible else "evaluations" if e.whole else "paused" if e.left else "stopped early"
+    if not (e.feasible or e.unknown):
+        return "infeasible"
+    return "evaluations" if e.whole else "paused" if e.left else "stopped early"
 
 
 def _trainings(tuned: Any, drawn: Drawn) -> str:

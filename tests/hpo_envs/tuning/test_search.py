@@ -328,8 +328,8 @@ def test_trials_may_be_told_late_and_as_failures() -> None:
     rejects("trial must be pending, got None", search.tell, None, {"a": 1.0, "b": 2.0})
     rejects("workers must be an int >= 1, got 'a'", Search, helpers.SPACE, workers="a")
     rejects("score must be given for a trial without reports", search.tell, second)
-    assert search.tell(second, 1.0).status == "failed"  # one number for two objectives
-    assert [e.ended for e in search.result] == [1, 2, 0]
+    rejects("score must be a mapping with a, b, finite, got 1.0", search.tell, second, 1.0)
+    assert [e.ended for e in search.result] == [1, -1, 0]
     rejects(r"must be given its scores by search.tell\(trial, score\)", search.function, {}, error=RuntimeError)
 
 
@@ -474,6 +474,35 @@ def test_trainings_that_ended_use_no_budget(agent: str) -> None:
     tuned = tune(short, {"x": (0.0, 1.0)}, epochs=27, budget=81, agent=agent, progress=False)
     assert math.fsum(e.spent for e in tuned) == len(trained) >= 76
     assert {e.status for e in tuned} <= {"ok", "truncated"}
+
+
+@pytest.mark.parametrize("agent", ["auto", "random"])
+def test_trainings_stopped_before_a_constraint_is_known_are_not_failed(agent: str) -> None:
+    def train(config: dict[str, Any], trial: Any) -> Any:
+        for step in range(1, 28):
+            trial.report(step * (1.0 - abs(config["x"] - 0.3)))
+            if trial.should_stop:
+                return None
+        return {"score": trial.curve[-1][1], "latency": 10.0 * config["x"]}
+
+    given: dict[str, Any] = {"constraints": {"latency": ("<=", 8.0)}, "budget": 25, "agent": agent, "actions": "box"}
+    tuned = tune(train, {"x": (0.0, 1.0)}, progress=False, **{k: v for k, v in given.items() if k != "actions"})
+    stopped = [e for e in tuned if e.status == "truncated"]
+    assert {e.status for e in tuned} <= {"ok", "truncated"}
+    assert all(e.unknown and not e.feasible and e.forecast is not None for e in stopped)
+    assert tuned.best.status == "ok"
+    if agent == "auto":
+        assert len(stopped) > 3
+        assert abs(tuned.best_config["x"] - 0.3) < 0.01
+
+
+def test_score_of_no_use_leaves_its_trial_pending(tmp_path: Path) -> None:
+    with Search({"x": (0.0, 1.0)}, out=tmp_path) as search:
+        trial = search.ask()
+        for wrong in ("0.9", {"scor": 1.0}, {"score": 1.0, "cost": -1.0}):
+            with pytest.raises(ValueError, match="(score|function) must"):
+                search.tell(trial, wrong)
+        assert search.tell(trial, 0.9).metrics == {"score": 0.9}
 
 
 def test_finalists_are_chosen_after_the_last_configuration() -> None:

@@ -4,7 +4,7 @@ import inspect
 import math
 import time
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -119,7 +119,7 @@ def check_form(function: Function, epochs: Any, trials: bool, reports: bool) -> 
     return form
 
 
-def call(function: Function, config: Mapping[str, Any], objectives: tuple[str, ...], **arguments: Any) -> Outcome:
+def call(function: Function, config: Mapping[str, Any], objectives: Sequence[str], **arguments: Any) -> Outcome:
     """Call a function; an exception becomes a failed outcome.
 
     The function gets a copy of `config`, the natural values of the active hyperparameters, lists and dicts in it
@@ -128,7 +128,7 @@ def call(function: Function, config: Mapping[str, Any], objectives: tuple[str, .
     return timed(lambda: function(unshared(dict(config)), **arguments), objectives)
 
 
-def timed(work: Callable[[], Any], objectives: tuple[str, ...]) -> Outcome:
+def timed(work: Callable[[], Any], objectives: Sequence[str]) -> Outcome:
     """Time a call and read its result; an exception becomes a failed outcome."""
     start = time.perf_counter()
     try:
@@ -138,7 +138,7 @@ def timed(work: Callable[[], Any], objectives: tuple[str, ...]) -> Outcome:
     return read(returned, objectives, time.perf_counter() - start)
 
 
-def read(returned: Any, objectives: tuple[str, ...], seconds: float) -> Outcome:
+def read(returned: Any, objectives: Sequence[str], seconds: float) -> Outcome:
     """Return the outcome of a call that returned a number or a mapping of names to values, or failed to do so."""
     given = returned if isinstance(returned, Mapping) else {objectives[0]: returned}
     plain = {str(k): scalar(v) for k, v in given.items()}
@@ -157,7 +157,7 @@ def read(returned: Any, objectives: tuple[str, ...], seconds: float) -> Outcome:
     return Outcome("ok", finite, seconds, cost)
 
 
-def _complaint(objectives: tuple[str, ...], returned: Any) -> str:
+def _complaint(objectives: Sequence[str], returned: Any) -> str:
     rule = f"{'a number or ' * (len(objectives) == 1)}a mapping with {', '.join(objectives)}"
     if isinstance(returned, Mapping) and not set(objectives) <= set(returned):
         names = ", ".join(map(str, returned)) or "nothing"
