@@ -112,11 +112,14 @@ class IsolatedProcess(contextlib.AbstractContextManager["IsolatedProcess"]):
             AgentError: An agent could not be made.
         """
         try:
-            plain = json.loads(json.dumps(hyperparameters)) == hyperparameters
+            text = json.dumps(hyperparameters)
+            marked = '"$array":' in text or '"$bytes":' in text  # as `wire` marks its own
+            plain = json.loads(text) == hyperparameters and not marked
         except (TypeError, ValueError):
             plain = False
         if not plain:
-            raise ValueError(f"hyperparameters must be JSON data for an isolated agent, got {dict(hyperparameters)!r}")
+            rule = "JSON data, without keys $array and $bytes, for an isolated agent"
+            raise ValueError(f"hyperparameters must be {rule}, got {dict(hyperparameters)!r}")
         made = {"problem": problem.to_bytes(), "seeds": seeds, "hyperparameters": hyperparameters, "rows": rows}
         pool = _RemotePool(self, len(seeds))
         pool.observes = any(answer is True for answer in pool._several("make", len(seeds), agent=self.agent, **made))

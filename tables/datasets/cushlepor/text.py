@@ -126,21 +126,21 @@ def _join(
 def _rows(
     content: bytes, file: str, needed: tuple[str, ...], of_segments: bool = True
 ) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield line numbers and fields by column name (lower case) of a TSV; blank lines are left out.
+    """Yield line numbers and fields by column name (lower case) of a TSV; blank lines at its end are left out.
 
     In an upstream file (`of_segments`), `seg_id` must be a number, fields at the end of a line may be missing if they
-    are not needed, and it may be `quoted`.
+    are not needed, it may be `quoted`, and blank lines are left out anywhere.
     """
     text = utf8(file, content)
-    lines = [line.rstrip("\r") for line in text.split("\n")]
+    lines = [line.rstrip("\r") for line in text.rstrip("\r\n").split("\n")]
     unquote = of_segments and quoted(text)
     table = csv.reader(lines, delimiter="\t", strict=True) if unquote else (line.split("\t") for line in lines)
     next(iter(table))
     header = [c.strip().lower() for c in lines[0].split("\t")]
-    if not set(needed) <= set(header):
-        raise ValueError(f"{file}, line 1: must name the columns {', '.join(needed)}, got {lines[0]!r}")
+    if any(header.count(name) != 1 for name in needed):
+        raise ValueError(f"{file}, line 1: must name the columns {', '.join(needed)} once, got {lines[0]!r}")
     for number, (line, fields) in enumerate(zip(lines[1:], table, strict=True), start=2):
-        if not line.strip():
+        if of_segments and not line.strip():
             continue
         row = dict(zip(header, fields, strict=False))
         if of_segments and not (set(needed) <= row.keys() and row["seg_id"].isdigit()):

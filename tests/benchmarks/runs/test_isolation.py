@@ -174,7 +174,7 @@ def test_factories_have_name() -> None:
         isolation.name_of(lambda problem, seed: agents.make("random", problem, seed))
 
 
-@pytest.mark.parametrize("value", [(1, 2), object(), {1: 2}])
+@pytest.mark.parametrize("value", [(1, 2), object(), {1: 2}, {"$bytes": [1, 2]}, [{"$array": 1}]])
 def test_hyperparameters_are_json(value: Any) -> None:
     rejects("hyperparameters must be JSON data", isolated, "random", value=value)
 

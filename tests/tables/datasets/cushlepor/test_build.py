@@ -109,6 +109,8 @@ def test_users_tsv(tmp_path):
         ("score\thypothesis\treference\nx\ta\tb\n", "line 2: score must be a finite number, got 'x'"),
         ("score\thypothesis\treference\nnan\ta\tb\n", "line 2: score must be a finite number, got 'nan'"),
         ("score\thypothesis\treference\n1\ta\n", "line 2: must have 3 fields, got 2"),
+        ("score\thypothesis\treference\n1\ta\tb\n\n2\ta\tb\n", "line 3: must have 3 fields, got 1"),
+        ("score\thypothesis\treference\treference\n1\ta\tb\tc\n", "hypothesis, reference, score once"),
         ("score\thypothesis\treference\n", "at least one row"),
     ]:
         path.write_text(bad, encoding="utf-8")
