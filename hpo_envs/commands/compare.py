@@ -161,10 +161,8 @@ def _show_part(outcome: StudyState, part: tuple[int, int]) -> int:
 def _study(args: argparse.Namespace) -> Study:
     from hpo_envs.benchmarks.study import study
 
-    options = ("env", "agents", "seeds", "budget", "objective", "cost", "shuffle", "subsample", "transfer")
+    options = ("env", "agents", "seeds", "budget", "objective", "cost", "shuffle", "subsample", "transfer", "isolate")
     given = {k: getattr(args, k) for k in options if getattr(args, k) is not None}
-    if args.isolate:
-        given["isolate"] = args.isolate
     sys.path.append(str(Path.cwd()))  # where a module:factory of --agents is
     if "seeds" in given and not re.fullmatch(r"\d+-\d+", given["seeds"]):
         try:

@@ -245,7 +245,7 @@ class Search:
 
         Without `join`, after `timeout` and after repeated failures, return False at once.
         """
-        if not self._join or self.stuck or self.late:
+        if not self._join or self.stuck or time.monotonic() >= self._until:
             return False
         with self._turn():
             left = bool(self.record.running)
@@ -258,7 +258,7 @@ class Search:
         """Whether no evaluation can begin now: none is left, the time is over, or repeated failures stop the search."""
         if self._member is not None:
             self._retries = [e for e in self.record.running if not self._member.lives(e.owner)]
-        if self.stuck or self.late:
+        if self.stuck or time.monotonic() >= self._until:
             return True
         return not (self._retries or self._continues or self._repeated() is not None)
 
@@ -278,7 +278,7 @@ class Search:
         if trial is None:
             if self.stuck:
                 raise ValueError(self.stuck)
-            if self.late:
+            if time.monotonic() >= self._until:
                 raise ValueError("trials must be requested within the timeout, got a request after it")
             used = f"{self.record.spent:g} of {self._params.budget:g} {self._params.budget_unit} used"
             pending = f", {len(self.trials)} trials pending" if self.trials else ""
@@ -372,14 +372,15 @@ class Search:
                     )
 
     @property
-    def exhausted(self) -> bool:
-        """Whether every configuration of a small space was tried before the budget was used up."""
-        return self._untried == set() and self._left() > 0
-
-    @property
-    def late(self) -> bool:
-        """Whether the time of `timeout` is over."""
-        return time.monotonic() >= self._until
+    def ending(self) -> str:
+        """What ended the search before its budget was used up; empty if nothing did."""
+        used = f"after {self.record.spent:g} of {self.record.header['budget']:g} {self._params.budget_unit}"
+        if self.stuck:
+            return f"search stopped {used}: {self.stuck}"
+        if self._untried == set() and self._left() > 0:
+            return f"search space exhausted {used}: every configuration is evaluated"
+        late = time.monotonic() >= self._until and self._left() > 0
+        return f"search stopped {used}: the time of its timeout is over" if late else ""
 
     def finish(self, done: JobResult) -> Evaluation:
         """Store the result of a job and pass it to the agent; return the evaluation.

@@ -162,11 +162,10 @@ def join(folder: Path, workers: int = 1, executor: Any = "auto", seconds: float 
             f"those of {', '.join(h['objects'])} are objects of a program: call tune(..., join=True) in it instead"
         )
     names, goals = h["objectives"], h["goals"]
-    whole_budget = h["budget"] == int(h["budget"]) and h["budget_unit"] != h["cost_unit"]
     given = dict(
-        agent=h["agent"], budget=int(h["budget"]) if whole_budget else h["budget"],
-        budget_unit="cost" if h["budget_unit"] == h["cost_unit"] else h["budget_unit"], workers=workers, out=folder,
-        executor=executor, objective=names[0] if len(names) == 1 else tuple(names),
+        agent=h["agent"], budget=h["budget"], workers=workers, out=folder, executor=executor,
+        budget_unit="cost" if h["budget_unit"] == h["cost_unit"] else h["budget_unit"],
+        objective=names[0] if len(names) == 1 else tuple(names),
         goal=goals[0] if len(names) == 1 else tuple(goals), bounds=h.get("bounds"), confirm=h["confirm"],
         epochs=h["epochs"], candidates=None if h.get("actions") == "box" else h["candidates"], seconds=seconds,
         seed=h["seed"], constraints=h.get("constraints"), join=True,
@@ -213,8 +212,8 @@ class _Progress:
             screen.open_closed()
         hide = not (sys.stderr.isatty() if wanted is None else wanted)
         self._lines, self._failures = wanted is None and hide, wanted is not False
-        name, self._unit = str(header["function"]).partition(":")[2], header["budget_unit"]
-        self._bar = tqdm(total=header["budget"], unit=f" {self._unit}", disable=hide, desc=name)
+        name, unit = str(header["function"]).partition(":")[2], f" {header['budget_unit']}"
+        self._bar = tqdm(total=header["budget"], unit=unit, disable=hide, desc=name)
 
     def __enter__(self) -> Self:
         self._advance()
@@ -231,19 +230,9 @@ class _Progress:
 
     def close(self) -> None:
         """Print mistakes, and what ended the search before its budget, unless `progress` is False."""
-        record = self._record
-        if not self._failures:
-            return
-        lines = named(record.ended)
-        used = f"{record.spent:g} of {record.header['budget']:g} {self._unit}"
-        if self._search.stuck:
-            lines.append(f"search stopped after {used}: {self._search.stuck}")
-        elif self._search.exhausted:
-            lines.append(f"search space exhausted after {used}: every configuration is evaluated")
-        elif self._search.late and record.spent < record.header["budget"]:
-            lines.append(f"search stopped after {used}: the time of its timeout is over")
-        for line in lines:
-            print(line, file=sys.stderr)
+        if self._failures:
+            for line in filter(None, [*named(self._record.ended), self._search.ending]):
+                print(line, file=sys.stderr)
 
     def _advance(self) -> None:
         if self._bar.disable:
