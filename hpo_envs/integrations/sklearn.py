@@ -29,15 +29,11 @@ class TuneSearchCV(BaseSearchCV):  # type: ignore[misc]
         agent: See `tune`.
         out: Folder of the record, which must hold no search; None: nothing is stored.
         random_state: Seed of the agent, or a `RandomState` that draws it.
-        scoring: See `RandomizedSearchCV`, as for all below; with several metrics, `refit` names the one to maximise.
+        scoring: See `RandomizedSearchCV`, as for all others; with several metrics, `refit` names the one to maximise.
         n_jobs: Number of parallel fits: the folds of one configuration, or of several if jobs are left.
-        refit: See `scoring`.
         cv: See `scoring`; all configurations have the same splits.
-        verbose: See `scoring`.
-        pre_dispatch: See `scoring`.
         error_score: See `scoring`; a configuration is a failed evaluation if its mean score is not finite, and not in
             `cv_results_` if every fit fails.
-        return_train_score: See `scoring`.
     """
 
     _fractions: tuple[float, ...] = (1.0,)

@@ -22,7 +22,6 @@ class Objective:
         **kwargs: Arguments of the environment, such as `table=`.
 
     Attributes:
-        env_id: See above.
         space: The search space as plain data, in the form that `tune` takes.
         fidelities: Valid values of `fidelity`, in the unit of the table's levels.
         metrics: Names of the metrics returned besides `cost`; held-out metrics are not among them.

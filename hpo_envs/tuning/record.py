@@ -152,7 +152,6 @@ class SearchRecord:
         shared: Whether other processes may use the search, whose budget and `confirm` then are not lowered.
 
     Attributes:
-        folder: See above.
         header: The header on disk, with budget, `confirm` and code of the last call. `changed` lists the numbers of the
             first evaluations after each change of code.
         evaluations: All evaluations, in the order in which they began.

@@ -59,22 +59,13 @@ class Search:
         function: The function that `tune` calls; None: the caller evaluates, and resuming does not compare its code.
         out: Folder of the search, locked until `close` unless `join`; None: a temporary folder.
         budget: Total budget, see `tune`; None: 10,000 evaluations, each candidate once, or a cost of 1e6.
-        seconds: See `tune`.
-        timeout: See `tune`.
-        identical_failures: See `tune`.
-        confirm: See `tune`.
-        join: See `tune`.
-        log: See `tune`.
-        tolerate: See `tune`.
-        accept_changed: See `tune`.
-        **given: Other arguments of `tune`: `agent`, `objective`, `goal`, `epochs`, `seed`, `points`, `sources`, ...
+        **given: All arguments not listed here, such as `seconds`, `agent` and `seed`, are those of `tune`.
 
     Attributes:
         trials: Pending trials by number.
         stuck: Message once `identical_failures` evaluations in a row have failed for the same cause; else empty, also
             with `tolerate`.
         first: Number of first evaluations that must not all fail because of the same mistake.
-        tolerate: See above.
         record: The record on disk.
         function: The function that workers call.
 

@@ -48,10 +48,6 @@ class Trial:
         objective: Name of the first objective.
 
     Attributes:
-        number: See above.
-        config: See above.
-        limit: See above.
-        objective: See above.
         curve: (step, score) of each stored report.
         should_stop: Whether the training should end now; if it returns no score, its last report counts.
         stopped: Whether no report has followed the one after which the training should end.

@@ -141,15 +141,9 @@ def tune(
 
 
 def join(folder: Path, workers: int = 1, executor: Any = "auto", seconds: float | None = None) -> Tuned:
-    """Join a search with the settings of its record; return the result.
+    """Join the search in a folder with the settings of its record; return the result.
 
-    A Python function is imported by its name.
-
-    Args:
-        folder: Folder of the search.
-        workers: See `tune`.
-        executor: See `tune`.
-        seconds: See `tune`.
+    A Python function is imported by its name. Other arguments are those of `tune`.
 
     Raises:
         FileNotFoundError: The folder holds no search.
