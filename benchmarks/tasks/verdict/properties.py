@@ -2,7 +2,7 @@
 
 `properties.csv`, next to this file, has a row per environment of the committed runs: its properties, and the lead of
 `bo` over `random` (difference of mean normalised regret, positive if `bo` is better) after 20 and 40 evaluations. In
-properties, failed runs have the worst score, also for the median, which the regret of runs takes without them.
+properties failed runs have the worst score, also for the median; for the scale of runs see `scales.rewards_of`.
 """
 
 import functools

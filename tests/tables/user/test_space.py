@@ -30,6 +30,8 @@ def test_plain_dicts() -> None:
         Hyperparameter("x", "float", 1e-3, 1.0, True),
         Hyperparameter("y", "int", 1.0, 9.0, False, (1, 5, 9)),
     )
+    (zero,) = space_of({"a": {"values": [0, 1, 10], "log": True}})
+    assert space_of({"a": to_plain(zero)}) == (zero,)
     assert [h.kind for h in space_of({"a": (0, 1, "float"), "b": {"values": [1, 1000]}, "c": {"choices": [1, 2]}})] == [
         "float", "int", "categorical",
     ]  # fmt: skip
