@@ -15,6 +15,7 @@ from hpo_envs.benchmarks.analysis import significance
 from hpo_envs.benchmarks.plots import paper as pictures
 from hpo_envs.benchmarks.report import numbers, sentences
 from hpo_envs.benchmarks.runs.episodes import kind_of_action
+from hpo_envs.benchmarks.runs.record import table_apart
 from hpo_envs.benchmarks.study.study import SEEDS, SETTINGS, SLOW_SEEDS
 from hpo_envs.families import registry
 from hpo_envs.tables.checks import extra_module
@@ -162,7 +163,9 @@ def studies_of(runs: Any) -> dict[str, str]:
     have, such as functions, are left out.
     """
     runs = runs[[json.loads(text).keys() <= {*SETTINGS} for text in runs["env_kwargs"]]]
-    settings = runs["env_kwargs"] + runs["subsample"].astype(str) + runs["transfer"]
+    named = zip(runs["environment"], runs["table"], strict=True)
+    runs = runs.assign(apart=[table_apart({"env": e, "table": t, "env_kwargs": {}}) or "" for e, t in named])
+    settings = runs["env_kwargs"] + runs["subsample"].astype(str) + runs["transfer"] + runs["apart"].astype(str)
     pairs = (settings, runs["environment"]), (runs["hyperparameters"], runs["agent"])
     which = [values.groupby(of).transform(lambda some: some.factorize()[0]) for values, of in pairs]
     parts = enumerate((some for _, some in runs.groupby(which)), 1)
@@ -173,6 +176,7 @@ def _study_of(runs: Any) -> str:
     environments, agents = [], []
     for _, r in runs.drop_duplicates("environment").iterrows():
         given = json.loads(r["env_kwargs"]) | ({"transfer": r["transfer"]} if r["transfer"] else {})
+        given |= {"table": r["apart"]} if r["apart"] else {}
         given |= {"budget": "all"} if given.get("budget", "all") is None else {}
         known = registry.find(r["environment"]) is not None
         if r["subsample"] < 1 or (known and kind_of_action(r["environment"], {}) in ("rows", "fidelity")):

@@ -122,7 +122,7 @@ class Scores:
 
     def check(self, h: Header) -> None:
         """Raise if a header does not match the previous ones, or source tasks share a language with the environment."""
-        env = environment_of(h)
+        env, agent = environment_of(h), agent_of(h)
         own = ("space", env) if "space" in h else ("sha256", f"table {h['table']} ({h['kind']})")
         here = {
             own: h[own[0]],
@@ -132,6 +132,8 @@ class Scores:
             ("sources", env): h.get("transfer"),
             ("number version", env): h.get("numbers"),
         }
+        for name in ("algorithm", "hyperparameters", "agent_source", "agent_numbers"):
+            here[name, agent] = h.get(name) or {}
         if "changed" not in h:  # of a search kept apart under its own name
             here["environment_source", env] = h.get("environment_source") or {}
         for fact, value in here.items():

@@ -29,11 +29,18 @@ def budget_apart(header: Mapping[str, Any]) -> float | None:
     return budget if apart else None
 
 
+def table_apart(header: Mapping[str, Any]) -> str | None:
+    """Return the name of a run's table if it was given in place of the only one of its id; else None."""
+    spec = registry.find(header["env"])
+    tables = spec.tables if spec is not None and "function" not in header["env_kwargs"] else ()
+    return header["table"].removeprefix("user/") if len(tables) == 1 and header["table"] != tables[0] else None
+
+
 def environment_of(header: Mapping[str, Any]) -> str:
     """Return the label of an environment: its id, and in parentheses what distinguishes its runs.
 
-    These are arguments except table and budget, the subsample if it is below 1, the distribution of source tasks, and
-    the budget if `budget_apart` has one. Runs with different labels count as on different environments.
+    These are arguments except budget, the subsample if it is below 1, the distribution of source tasks, and budget and
+    table if `budget_apart` and `table_apart` have them. Runs with different labels count as on different environments.
     """
     extra = {k: v for k, v in header["env_kwargs"].items() if k not in ("table", "budget")}
     if (subsample := header.get("subsample", 1.0)) < 1.0:
@@ -42,6 +49,8 @@ def environment_of(header: Mapping[str, Any]) -> str:
         extra["transfer"] = helped["distribution"]
     if (budget := budget_apart(header)) is not None:
         extra["budget"] = f"{budget:g}"
+    if (table := table_apart(header)) is not None:
+        extra["table"] = table
     return _label(header["env"], extra)
 
 

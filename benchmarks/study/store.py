@@ -24,6 +24,7 @@ from urllib.parse import quote
 import numpy as np
 
 from hpo_envs.benchmarks.runs import Run
+from hpo_envs.benchmarks.runs.record import table_apart
 from hpo_envs.benchmarks.study import parquet
 from hpo_envs.benchmarks.study.block import Block, blocks_of, digest_of, layout_of
 from hpo_envs.tables.files import atomic
@@ -97,10 +98,13 @@ class _Setting:
 
     def check(self, h: dict[str, Any], folder: Path | None) -> None:
         """Raise a `ValueError` if a header must not be mixed with those already added."""
+        first = next(iter(self.agents.values()), h)
         if h["agent"] in self.agents:
             _compare(h, self.agents[h["agent"]], RUN_KEYS, folder)
         else:
-            _compare(h, next(iter(self.agents.values()), h), (*RUN_KEYS, *AGENT_KEYS), folder)
+            _compare(h, first, (*RUN_KEYS, *AGENT_KEYS), folder)
+        if table_apart(first) != table_apart(h):
+            raise _mixed(h, "table", first["table"], h["table"], folder)
         if self.tables.get(h["table"], h["sha256"]) != h["sha256"]:
             raise _mixed(h, f"sha256 of table {h['table']}", self.tables[h["table"]], h["sha256"], folder)
 

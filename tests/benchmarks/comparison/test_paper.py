@@ -7,6 +7,7 @@ import tomllib
 from pathlib import Path
 
 import duckdb
+import numpy as np
 import pandas
 import pytest
 
@@ -15,6 +16,8 @@ from hpo_envs.benchmarks.comparison import paper
 from hpo_envs.benchmarks.study import store
 from hpo_envs.benchmarks.study.study import from_data
 from hpo_envs.commands.main import main
+from hpo_envs.tables import user
+from tests.helpers import rejects
 
 pytest.importorskip("matplotlib")
 
@@ -74,6 +77,22 @@ def test_runs_with_other_arguments_have_curves_and_study_files_of_their_own(tmp_
     ours, theirs = (f[names].sort_values(names, ignore_index=True) for f in (comparison.frame("runs"), again))
     pandas.testing.assert_frame_equal(ours, theirs)
     assert "compare study-4.toml --out runs-4/" in (tmp_path / "appendix.tex").read_text()
+
+
+def test_given_tables_are_environments_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HPO_ENVS_TABLES", str(tmp_path / "tables"))
+    for name, best in (("ta", 1.0), ("tb", 2.0)):
+        frame = pandas.DataFrame({"lr": np.logspace(-4, -1, 20), "acc": np.linspace(0.0, best, 20)})
+        user.save(user.from_frame(frame, "acc", "max", name=name))
+    study = {"environments": {"id": "TableHPO-v0", "table": "ta"}, "agents": "random", "seeds": 3, "budget": 5}
+    one = Comparison(study, tmp_path / "runs").run()
+    one.paper(tmp_path / "paper")
+    assert Comparison(tmp_path / "paper" / "study.toml").run().digest() == one.digest()
+    other = {**study, "environments": {"id": "TableHPO-v0", "table": "tb"}, "agents": ["bo"]}
+    rejects("has runs of TableHPO-v0 with table 'user/ta', bo would add 'user/tb'", Comparison(other, one.folder).run)
+    Comparison(other, tmp_path / "others").run()
+    found = {cell["environment"] for cell in Comparison.load(one.folder, tmp_path / "others").scores["cells"]}
+    assert found == {"TableHPO-v0 (subsample=0.8, table=ta)", "TableHPO-v0 (subsample=0.8, table=tb)"}
 
 
 def test_study_files_have_fewer_seeds_of_slow_agents() -> None:
