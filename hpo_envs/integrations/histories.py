@@ -20,6 +20,7 @@ import numpy.typing as npt
 from hpo_envs.agents.models.candidate_set import BOUND, GROUPS
 from hpo_envs.agents.models.gp.stacked import standardised
 from hpo_envs.benchmarks.runs import Run, Runs
+from hpo_envs.benchmarks.runs.record import table_apart
 from hpo_envs.benchmarks.study import parquet
 from hpo_envs.tables.files import atomic
 from hpo_envs.tables.table import Table
@@ -88,6 +89,7 @@ def write(runs: Sequence[Run], folder: Path | str) -> Path:
         if key not in envs:
             how = {name: h[name] for name in ("shuffle", "subsample") if h.get(name) is not None}
             given = runs.tables.get(h["sha256"]) if isinstance(runs, Runs) else None
+            given = table_apart(h) if given is None else given
             how |= {"table": given} if given is not None else {}
             envs[key] = gym.make(h["env"], disable_env_checker=True, **h["env_kwargs"], **how).unwrapped
         env: Any = envs[key]

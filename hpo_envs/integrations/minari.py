@@ -9,6 +9,7 @@ import numpy as np
 from hpo_envs.benchmarks.analysis.scales import of_header as scales_of
 from hpo_envs.benchmarks.runs import Run, problem_of, run
 from hpo_envs.benchmarks.runs.episodes import is_live, seeds_of
+from hpo_envs.benchmarks.runs.record import table_apart
 from hpo_envs.families import registry
 from hpo_envs.tables import VERSION
 from hpo_envs.tables.checks import extra_module
@@ -33,7 +34,7 @@ def to_minari(
         runs: Runs on one environment with one objective (Minari's rewards are numbers) and one entry per step: no
             parallel workers, batches of pulls, or cells built node by node.
         dataset_id: Name of the data set in Minari, such as `hpo/nmthpo-swen/bo-v0`.
-        env_kwargs: Arguments of the environment that headers lack: `table=` if the runs were on a given table, or
+        env_kwargs: Arguments of the environment that headers lack: `table=` if the runs were on an unsaved table, or
             `max_episode_steps=` for readers that need it.
         **facts: Other arguments of `minari.create_dataset_from_buffers` (`author`, `data_format="hdf5"`, ...).
 
@@ -58,7 +59,9 @@ def to_minari(
         raise ValueError(f"runs must have one objective, got {', '.join(first['objectives'])}")
     registry.find(first["env"])
     saved = first["env_kwargs"].items()  # of which JSON made lists of tuples
-    kwargs = {k: tuple(v) if isinstance(v, list) else v for k, v in saved} | dict(env_kwargs or {})
+    kwargs = {k: tuple(v) if isinstance(v, list) else v for k, v in saved}
+    kwargs |= {"table": table} if (table := table_apart(first)) is not None else {}
+    kwargs |= dict(env_kwargs or {})
     env: Any = gym.make(first["env"], disable_env_checker=True, **kwargs)
     if problem_of(env).mutate is not None:
         raise ValueError(f"runs must have one entry per step, got {first['env']}, whose candidates take several")

@@ -86,13 +86,13 @@ def _hyperparameter(name: str, domain: Any, values: list[Any]) -> Hyperparameter
 def to_blackbox(table: Table) -> Any:
     """Convert a table to a `BlackboxTabular`.
 
-    Hyperparameters become choices among the values in the table, because it has results only for these.
-    Objectives are the metrics in native units (minimise or maximise by `table.metrics`) and `elapsed_time`, the table's
-    cumulative cost in its own unit (`table.cost_unit`; the simulator interprets it as seconds). Fidelities are
-    1, 2, ...: the k-th is `table.levels[k - 1]`. Repeats, and rows with the same hyperparameters, are the blackbox's
-    seeds; if a row has fewer than others, they are repeated. Missing values repeat the last measured value, at no
-    further cost, or are the metric's worst value if none was measured. Metrics that some successful runs lack, such as
-    a test score of only the best one, are left out.
+    Hyperparameters become choices among the values in the table, because it has results only for these. Objectives are
+    the metrics in native units (minimise or maximise by `table.metrics`) and `elapsed_time`, the table's cumulative
+    cost in its own unit (`table.cost_unit`; the simulator interprets it as seconds). Fidelities are 1, 2, ...: the k-th
+    is `table.levels[k - 1]`. Repeats, and rows with the same hyperparameters, are the blackbox's seeds; if a row has
+    fewer than others, they are repeated. Missing values repeat the last measured value, at no further cost, or are the
+    metric's worst value if none was measured or the run failed or diverged. Metrics that some successful runs lack,
+    such as a test score of only the best one, are left out.
 
     A table that is not a complete grid lacks some combinations of values: pass its rows to the scheduler
     (`points_to_evaluate`), or use the nearest row, `add_surrogate(blackbox, KNeighborsRegressor(1))`.
@@ -164,10 +164,12 @@ def _imported() -> tuple[Any, Any]:
 
 def _evaluations(table: Table, rows: npt.NDArray[np.int64], repeats: npt.NDArray[np.int64]) -> Any:
     """Return (configurations, seeds, levels, metrics + 1) float64: metrics, then cumulative cost, without NaN."""
-    values, cost = table.values[rows, repeats].copy(), np.nan_to_num(table.cost[rows, repeats])
+    worst = np.array([m.worst for m in table.metrics])
+    cost, lost = np.nan_to_num(table.cost[rows, repeats]), np.isin(table.status[rows, repeats], LOST)
+    values = table.values[rows, repeats]
+    values = np.where(np.isnan(values) & lost[..., None, None], worst, values)
     for level in range(1, values.shape[2]):
         gap = np.isnan(values[:, :, level])
         values[:, :, level][gap] = values[:, :, level - 1][gap]
-    worst = np.array([m.worst for m in table.metrics])
     values = np.where(np.isnan(values), worst, values)
     return np.concatenate([values, np.maximum.accumulate(cost, axis=2)[..., None]], axis=3)

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import gymnasium as gym
 import numpy as np
+import pandas as pd
 import pytest
 
 from hpo_envs import wrappers
 from hpo_envs.benchmarks import run
 from hpo_envs.benchmarks.runs import Runs
 from hpo_envs.integrations import histories
-from hpo_envs.tables import store
+from hpo_envs.tables import store, user
 from tests.helpers import ROOT
 
 HOW = {"budget": 6, "env_kwargs": {"subsample": 0.5}}
@@ -36,6 +37,16 @@ def test_runs_on_several_tables_have_candidates_and_the_history_that_a_policy_ob
     for k, action in enumerate(h.actions):
         np.testing.assert_allclose(h.observations()[k], seen["history"], atol=1e-5)
         seen, *_ = env.step(int(np.flatnonzero(env.rule._picked[0] == action)[0]))
+
+
+def test_stored_runs_on_a_saved_table_find_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HPO_ENVS_TABLES", str(tmp_path / "tables"))
+    frame = pd.DataFrame({"lr": np.logspace(-4, -1, 20), "acc": np.linspace(0.0, 1.0, 20)})
+    user.save(user.from_frame(frame, "acc", "max", name="ta"))
+    runs = run("random", "TableHPO-v0", [0, 1], budget=5, env_kwargs={"table": "ta"})
+    found = histories.read(histories.write([*runs], tmp_path / "data"))
+    assert [h.table for h in found] == ["user/ta"] * 2
+    assert np.array_equal(found[1].rewards, runs[1].rewards)
 
 
 def test_runs_without_configurations_of_one_objective_are_refused(tmp_path: Path) -> None:

@@ -70,7 +70,7 @@ def test_runs_are_episodes_of_minari(minari: Any, agent: str, env_id: str, kwarg
 
 
 @pytest.mark.filterwarnings("ignore:`(author|author_email|code_permalink|eval_env)` is set to None:UserWarning")
-def test_early_stops_truncate_and_tables_of_users(minari: Any) -> None:
+def test_early_stops_truncate_and_tables_of_users(minari: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from hpo_envs.integrations.minari import to_minari
 
     runs = run("random", "CharHPO-v0", [4], budget=4, target=lambda action, reward: True)
@@ -84,6 +84,9 @@ def test_early_stops_truncate_and_tables_of_users(minari: Any) -> None:
     to_minari(runs, "hpo/own/random-v0", env_kwargs=own)
     (episode,) = minari.load_dataset("hpo/own/random-v0").iterate_episodes()
     assert np.array_equal(episode.rewards, runs[0].rewards)
+    monkeypatch.setenv("HPO_ENVS_TABLES", str(tmp_path))
+    user.save(own["table"])
+    assert to_minari(runs, "hpo/saved/random-v0").total_steps == 2
 
 
 def test_non_dataset(minari: Any) -> None:

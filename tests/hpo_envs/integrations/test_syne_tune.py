@@ -9,8 +9,9 @@ import pandas as pd
 import pytest
 
 from hpo_envs.benchmarks import run
-from hpo_envs.integrations.syne_tune import LEVEL, SECONDS, from_blackbox, to_backend, to_blackbox
+from hpo_envs.integrations.syne_tune import LEVEL, SECONDS, _evaluations, from_blackbox, to_backend, to_blackbox
 from hpo_envs.tables import store, user
+from hpo_envs.tables.table import LOST
 from tests.helpers import rejects
 
 
@@ -48,6 +49,15 @@ def row_of(table: Any, config: dict[str, Any]) -> int:
 
     (row,) = [i for i in range(len(table)) if all(same(v, config[k]) for k, v in table.config(i).items())]
     return row
+
+
+def test_diverged_runs_have_the_worst_values_that_environments_give() -> None:
+    table, p = store.load("cellmini/shakespeare"), gym.make("CellMiniLC-v0").unwrapped.params
+    rows, repeats = np.indices((len(table), table.values.shape[1]))
+    found = _evaluations(table, rows, repeats)[:, :, -1, table.metric(p.objectives[0])].mean(axis=1)
+    last = np.column_stack([rows[:, 0], np.full(len(table), len(table.levels) - 1)])
+    assert np.isin(table.status, LOST).sum() > 50
+    np.testing.assert_allclose(p.rewarded[0].sign * found, np.ravel(p.truth(0, last)))
 
 
 def test_syne_tune_reports_what_table_says(spaces: Any) -> None:
