@@ -96,7 +96,8 @@ def pareto(frame: Any, axes: Any = None) -> Any:
     Raises:
         ValueError: The frame does not have two objectives, or has several environments.
     """
-    names = [c for c in frame.columns if c.startswith("reward_")]
+    known = [f"reward_{name}" for name in frame.attrs.get("objectives", ())]
+    names = [c for c in frame.columns if (c in known if known else c.startswith("reward_"))]
     if len(names) != 2 or frame["env"].nunique() != 1:
         got = f"{max(len(names), 1)} objectives on {frame['env'].nunique()} environments"
         raise ValueError(f"frame must have two objectives on one environment, got {got}")

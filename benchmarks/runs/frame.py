@@ -15,6 +15,9 @@ from hpo_envs.tables.table import Table, active
 
 FIRST, LAST = ("env", "agent", "seed", "step"), ("reward", "cost", "incumbent", "regret")
 
+OTHER = ("key", "action", "level")
+"""Columns of a configuration that are no hyperparameters; one of such a name is `config.NAME`."""
+
 
 class Runs(list[Run]):
     """List of the runs of one or several calls of `run`: `run(...) + run(...)`.
@@ -45,10 +48,10 @@ class Runs(list[Run]):
 
         parts = [self._part(*named, configurations) for named in zip(self, self._names(), strict=True)]
         frame = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=[*FIRST, *LAST])
-        last = [c for c in frame if c in LAST or str(c).startswith("reward_")]
+        last = [c for c in frame if c in {*LAST, *self._rewards()}]
         middle = [c for c in frame if c not in (*FIRST, *last)]
         frame = frame[[*FIRST, *middle, *last]]
-        frame.attrs = {"configuration": [c for c in middle if c not in ("key", "action", "level")]}
+        frame.attrs = {"configuration": [c for c in middle if c not in OTHER]}
         if self:
             frame.attrs |= {name: self[0].header[name] for name in ("objectives", "cost_unit")}
         return frame
@@ -64,8 +67,7 @@ class Runs(list[Run]):
         if len(ids) != 1:
             raise ValueError(f"runs must be on one environment to have a best run, got {'; '.join(ids) or 'no runs'}")
         frame = self.to_frame()
-        rewards = frame[[c for c in frame if c == "reward" or str(c).startswith("reward_")]].sum(axis=1)
-        return frame.loc[rewards.idxmax()].dropna()
+        return frame.loc[frame[[*self._rewards()]].sum(axis=1).idxmax()].dropna()
 
     def plot(self, axes: Any = None) -> Any:
         """Draw the incumbent over cost, or with two objectives the Pareto fronts; return matplotlib's axes.
@@ -85,15 +87,14 @@ class Runs(list[Run]):
         columns: dict[str, Any] = {**name, "seed": run.seed}
         columns["step"] = np.arange(1, len(run) + 1)
         rewards = run.rewards.reshape(len(run), -1)
+        columns |= dict(zip(_reward_columns(objectives), rewards.T, strict=True))
         if len(objectives) == 1:
-            columns |= {"reward": rewards[:, 0], "incumbent": np.maximum.accumulate(rewards[:, 0])}
-        else:
-            columns |= {f"reward_{name}": rewards[:, j] for j, name in enumerate(objectives)}
+            columns["incumbent"] = np.maximum.accumulate(rewards[:, 0])
         columns["cost"] = run.costs
         known = not regret.raw(run) and len(objectives) <= 2
         columns["regret"] = regret.after(run) if known else np.full(len(run), np.nan)
         if configurations:
-            columns |= self._configurations(run, [*columns])
+            columns |= self._configurations(run, [*columns, *OTHER])
         return pd.DataFrame(columns)
 
     def _configurations(self, run: Run, taken: list[str]) -> dict[str, Any]:
@@ -147,6 +148,11 @@ class Runs(list[Run]):
             rows.append(row)
         return str(pd.DataFrame(rows).to_html(index=False))
 
+    def _rewards(self) -> dict[str, None]:
+        """Return the columns of rewards, as the keys of a dict."""
+        several = [run.header["objectives"] for run in self]
+        return dict.fromkeys(n for names in several for n in _reward_columns(names))
+
     def _names(self) -> list[dict[str, str]]:
         """Return `env` and `agent` of each run: names, or labels with arguments if names and seeds are not unique."""
         plain = len({(run.header["env"], run.header["agent"], run.seed) for run in self}) == len(self)
@@ -161,3 +167,7 @@ class Runs(list[Run]):
         for run, name in zip(self, self._names(), strict=True):
             groups.setdefault((name["env"], name["agent"]), []).append(run)
         return groups
+
+
+def _reward_columns(objectives: list[str]) -> list[str]:
+    return ["reward"] if len(objectives) == 1 else [f"reward_{name}" for name in objectives]

@@ -67,11 +67,12 @@ class IsolatedProcess(contextlib.AbstractContextManager["IsolatedProcess"]):
         ValueError: The factory cannot be imported, the interpreter does not exist, or the system has no POSIX pipes.
     """
 
-    def __init__(self, agent: str | Callable[..., Agent], isolate: bool | str = True) -> None:
+    def __init__(self, agent: str | Callable[..., Agent], isolate: bool | str | os.PathLike[str] = True) -> None:
         if os.name != "posix":
             raise ValueError(f"isolate must be False on systems without POSIX pipes, got True on {sys.platform}")
-        self.agent, self.elsewhere = name_of(agent), isinstance(isolate, str)
-        python = shutil.which(isolate) if isinstance(isolate, str) else sys.executable
+        self.agent, self.elsewhere = name_of(agent), isolate is not True
+        python = sys.executable if isolate is True else None
+        python = shutil.which(isolate) if isinstance(isolate, (str, os.PathLike)) else python
         if python is None:
             raise ValueError(f"isolate must be True, False or a Python interpreter, got {isolate!r}")
         self._folder = tempfile.TemporaryDirectory(prefix="hpo-envs-agent-", ignore_cleanup_errors=True)

@@ -70,7 +70,7 @@ def run(
     target: Target | None = None,
     env_kwargs: Mapping[str, Any] | None = None,
     progress: bool | Callable[[int], object] | None = None,
-    isolate: bool | str | IsolatedProcess = False,
+    isolate: bool | str | os.PathLike[str] | IsolatedProcess = False,
     transfer: str | None = None,
     executor: AnyExecutor | None = None,
     **hyperparameters: Any,
@@ -124,19 +124,20 @@ def run(
         start = envs.reset(seed=hashed)
         episodes = Episodes.of(envs)
         problem = sealed(problem_of(envs, transfer))
-        if isinstance(isolate, (bool, str)) and isolate:
-            from hpo_envs.benchmarks.runs.isolation import IsolatedProcess
+        host = None
+        if isolate is not False:
+            from hpo_envs.benchmarks.runs.isolation import IsolatedProcess as Host
 
-            isolate = stack.enter_context(IsolatedProcess(agent, isolate))
-        if isolate:
-            pool = isolate.pool(problem, own, hyperparameters, episodes.rows)
+            host = isolate if isinstance(isolate, Host) else stack.enter_context(Host(agent, isolate))
+        if host is not None:
+            pool = host.pool(problem, own, hyperparameters, episodes.rows)
         else:
             pool = AgentPool(agents.make_each(agent, problem, own, hyperparameters, episodes.rows))
         check = checker(envs.single_action_space)
         whole = episodes.params.budget * len(seeds) if episodes.params.budget_unit == "evaluations" else None
         watch = stack.enter_context(_watch(progress, who, whole))
         logs, steps = _loop(envs, episodes, pool, start, seeds, target, watch, check, who)
-        how = {"isolated": bool(isolate), "versions": isolate.versions() if isolate and isolate.elsewhere else None}
+        how = {"isolated": host is not None, "versions": host.versions() if host and host.elsewhere else None}
         shared = header_of_id(episodes.params, env_id, kwargs, agent, hyperparameters, **how)
         if transfer:
             from hpo_envs.benchmarks.runs.transfer import sources_of

@@ -257,7 +257,7 @@ def entrants(entry: Any, isolated: Any) -> list[Entrant]:
     """
     given: dict[str, Any] = dict(entry) if isinstance(entry, Mapping) else {"name": entry}
     isolated = given.get("isolate", isolated)
-    if not isinstance(isolated, (bool, str)):
+    if not isinstance(isolated, (bool, str)) or isolated == "":
         raise ValueError(f"isolate must be true, false or an interpreter, got {isolated!r}")
     if entry == "all":
         return [Entrant(n, n, isolated=isolated) for n, e in registry.AGENTS.items() if e.entrant and e.installed]

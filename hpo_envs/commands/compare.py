@@ -176,7 +176,7 @@ def _study(args: argparse.Namespace) -> Study:
             )
         from hpo_envs.benchmarks.comparison import archive
 
-        return archive.challenge(args.archive, words(args.agents), args.isolate or False)
+        return archive.challenge(args.archive, words(args.agents), False if args.isolate is None else args.isolate)
     if args.study is not None:
         seeds = given.pop("seeds", None)
         if given:

@@ -89,8 +89,8 @@ def write(runs: Sequence[Run], folder: Path | str) -> Path:
         if key not in envs:
             how = {name: h[name] for name in ("shuffle", "subsample") if h.get(name) is not None}
             given = runs.tables.get(h["sha256"]) if isinstance(runs, Runs) else None
-            given = table_apart(h) if given is None else given
-            how |= {"table": given} if given is not None else {}
+            named = table_apart(h) if given is None else given
+            how |= {"table": named} if named is not None else {}
             envs[key] = gym.make(h["env"], disable_env_checker=True, **h["env_kwargs"], **how).unwrapped
         env: Any = envs[key]
         if not hasattr(env, "rows") or not env.table.feature_names:

@@ -59,7 +59,7 @@ def to_minari(
         raise ValueError(f"runs must have one objective, got {', '.join(first['objectives'])}")
     registry.find(first["env"])
     saved = first["env_kwargs"].items()  # of which JSON made lists of tuples
-    kwargs = {k: tuple(v) if isinstance(v, list) else v for k, v in saved}
+    kwargs: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in saved}
     kwargs |= {"table": table} if (table := table_apart(first)) is not None else {}
     kwargs |= dict(env_kwargs or {})
     env: Any = gym.make(first["env"], disable_env_checker=True, **kwargs)

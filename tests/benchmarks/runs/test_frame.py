@@ -3,11 +3,12 @@
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from hpo_envs.benchmarks import Runs, plots, run
 from hpo_envs.benchmarks.analysis import regret
-from hpo_envs.tables import store
+from hpo_envs.tables import store, user
 from tests.helpers import rejects
 
 
@@ -57,6 +58,16 @@ def test_function_of_users_has_its_configurations() -> None:
     told = [{k: v for k, v in row.items() if v == v} for row in frame[["x", "kind", "depth"]].to_dict("records")]
     assert told == seen
     assert frame["regret"].isna().all()
+
+
+def test_hyperparameters_named_like_columns_stay_hyperparameters() -> None:
+    names = ["reward_scale", "level", "key", "cost"]
+    grid = [(float(a), b, c, d) for a in range(1, 5) for b in (1, 2) for c in (3, 4) for d in (5, 6)]
+    frame = pd.DataFrame(grid, columns=names).assign(score=lambda f: -f["reward_scale"] + f["level"] / 10)
+    table = user.from_frame(frame, "score", "max", hyperparameters=names)
+    runs = run("random", "TableHPO-v0", [0], budget=30, env_kwargs={"table": table})
+    assert runs.to_frame().attrs["configuration"] == ["reward_scale", "config.level", "config.key", "config.cost"]
+    assert runs.best()["reward"] == runs[0].rewards.max()
 
 
 def test_runs_are_list_that_stays_one() -> None:

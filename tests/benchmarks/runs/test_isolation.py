@@ -191,11 +191,12 @@ def test_interpreter_of_another_environment_plays_same() -> None:
     """Headers have the versions of that environment."""
     kwargs: dict[str, Any] = {"budget": 4}
     (here,) = run("bo", "NMTHPO-zhen-v0", [1], **kwargs)
-    (there,) = run("bo", "NMTHPO-zhen-v0", [1], isolate=sys.executable, **kwargs)
+    (there,) = run("bo", "NMTHPO-zhen-v0", [1], isolate=Path(sys.executable), **kwargs)
     assert there.actions.tolist() == here.actions.tolist()
     assert there.header["agent_versions"] == {"python": platform.python_version(), "numpy": np.__version__}
-    with pytest.raises(ValueError, match="isolate must be True, False or a Python interpreter, got '/no/python'"):
-        run("bo", "NMTHPO-zhen-v0", [1], isolate="/no/python", **kwargs)
+    for bad in ("/no/python", "", 1, None):
+        with pytest.raises(ValueError, match=f"isolate must be True, False or a Python interpreter, got {bad!r}"):
+            run("bo", "NMTHPO-zhen-v0", [1], isolate=bad, **kwargs)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("thread", [False, True])

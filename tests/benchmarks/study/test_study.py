@@ -267,5 +267,6 @@ def test_agents_may_have_interpreter_of_their_own() -> None:
     made = from_data({"environments": "NMTHPO-zhen-v0", "agents": asked, "isolate": True})
     assert [a.isolated for a in made.agents] == [True, "/its/python"]
     assert made.agents[1].describe({})["isolated"] is True
-    with pytest.raises(ValueError, match="isolate must be true, false or an interpreter, got 3"):
-        from_data({"environments": "NMTHPO-zhen-v0", "agents": "random", "isolate": 3})
+    for bad in (3, ""):
+        with pytest.raises(ValueError, match=f"isolate must be true, false or an interpreter, got {bad!r}"):
+            from_data({"environments": "NMTHPO-zhen-v0", "agents": "random", "isolate": bad})
