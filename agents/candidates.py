@@ -143,9 +143,19 @@ class Candidates(Incumbent):
         """Return the candidate with the smallest of (count,) distances; if `fresh`, the nearest of the free ones."""
         return int(np.argmin(np.where(self.free, distances, np.inf) if fresh else distances))
 
+    def permutation(self, rng: np.random.Generator, backwards: bool = False) -> Indices:
+        """Draw a random order of all candidates: each of those left is next in proportion to its weight.
+
+        It is `backwards` to be popped. Weighted sampling without replacement: Efraimidis and Spirakis, Information
+        Processing Letters 97:181-185, 2006.
+        """
+        if (weights := self._problem.weights) is None:
+            return rng.permutation(self.count)
+        return np.argsort(rng.exponential(size=self.count) / weights)[:: -1 if backwards else 1]
+
     def shuffle(self, rng: np.random.Generator) -> None:
         """Draw the random order in which `draw` returns candidates."""
-        self._order = rng.permutation(self.count).tolist()
+        self._order = self.permutation(rng, backwards=True).tolist()
 
     def draw(self, rng: np.random.Generator) -> int:
         """Return the next free candidate in the random order; the order is redrawn once it is exhausted."""

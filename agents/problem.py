@@ -46,6 +46,7 @@ class Problem:
         axes: The hyperparameter of each coordinate of a box, a grid or `points`, or its arguments as a mapping; empty:
             unknown.
         points: (table rows, d) float64 in [0, 1], coordinates of each row of `base` on the axes; None: unknown.
+        weights: (rows,) probability of each candidate in random search; None: all are equally likely.
 
     Raises:
         ValueError: `features` differs from `base[index]`.
@@ -66,12 +67,13 @@ class Problem:
     held_out: tuple[str, ...] = ()
     axes: tuple[Axis, ...] = ()
     points: Floats | None = None
+    weights: Floats | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "axes", tuple(a if isinstance(a, Axis) else Axis(**a) for a in self.axes))
         for name in ("feature_names", "held_out"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
-        for name in ("features", "levels", "reward_bounds", "base", "points"):
+        for name in ("features", "levels", "reward_bounds", "base", "points", "weights"):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, read_only(getattr(self, name)))
         if self.index is not None:

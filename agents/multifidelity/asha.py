@@ -62,7 +62,7 @@ class ASHA(OnCandidates):
         self._results: list[dict[int, float]] = [{} for _ in self.rungs]
         self._promoted: list[set[int]] = [set() for _ in self.rungs]
         self._pending: dict[tuple[int, int], int] = {}
-        self._order = self.rng.permutation(rows.count).tolist()
+        self._order = rows.permutation(self.rng, backwards=True).tolist()
 
     def ask(self) -> Any:
         """Return the action of a promotion if there is one, else that of a new row in the lowest rung.

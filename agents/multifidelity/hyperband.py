@@ -104,7 +104,7 @@ class Halving(OnCandidates, Planned):
 
     def start(self, n: int) -> npt.NDArray[np.intp]:
         """Return at most n random rows for a new bracket; if `fresh`, untried ones first."""
-        drawn = self.rng.permutation(self.candidates.count)
+        drawn = self.candidates.permutation(self.rng)
         if self.fresh:
             drawn = drawn[np.argsort(self.candidates.times[drawn] > 0, kind="stable")]
         return drawn[:n]

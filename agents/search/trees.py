@@ -39,7 +39,7 @@ class TreeSearch(OnCandidates):
         self.x = self.candidates.features
         self.initial, self.batch = whole("initial", initial, 1), whole("batch", batch, 1)
         self.random_first = self.initial
-        self._start = self.rng.permutation(self.candidates.count).tolist()[: self.initial]
+        self._start = self.candidates.permutation(self.rng).tolist()[: self.initial]
         self._outcomes = self._fitted = 0
         self._y: list[float] = []
         self._learnt: list[int] = []

@@ -234,21 +234,18 @@ def _of_folder(folder: Path, metric: str | None, env: str | None) -> ImportanceD
 
 
 def _of_search(source: str, metric: str | None) -> ImportanceData:
-    """Return the successes of a search; ValueError for another metric, several objectives or too few distinct ones."""
+    """Return the successes of a search; ValueError for another metric, none of several, or too few distinct ones."""
     from hpo_envs.tuning import load
 
     tuned = load(source)
     names = tuned.header["objectives"]
-    if len(names) > 1:
-        raise ValueError(f"source must be a search with one objective, got {', '.join(names)}")
-    if metric not in (None, names[0]):
-        raise ValueError(f"--metric must be {names[0]}, the objective of the search, got {metric!r}")
-    configs, scores, axes = tuned.configurations()
+    k = names.index(one_of("--metric", metric if len(names) > 1 or metric else names[0], names))
+    configs, scores, axes = tuned.configurations(k)
     if len(scores) < 2 or not axes:
         got = f"{len(scores)} scores of {len(axes)} hyperparameters that vary, in {source}"
         raise ValueError(f"source must be a search with at least two scores of different configurations, got {got}")
-    sign = 1.0 if tuned.header["goals"][0] == "max" else -1.0
-    return ImportanceData(configs, scores, axes, names[0], sign, {"search": source})
+    sign = 1.0 if tuned.header["goals"][k] == "max" else -1.0
+    return ImportanceData(configs, scores, axes, names[k], sign, {"search": source})
 
 
 def save(out: Path, found: Any, runs: ImportanceData, shares: list[dict[str, Any]]) -> list[Path]:

@@ -90,19 +90,25 @@ def _load(path: Path) -> tuple[dict[str, Any], Comparison | None]:
 
 
 def _is_search(folder: Path) -> bool:
-    """Return whether a folder has a search by `tune` and nothing to compare it with."""
+    """Return whether a folder has a search by `tune` and nothing in the same space to compare it with."""
     from hpo_envs.tuning import record
 
-    return folder.is_dir() and [*record.folders(folder)] == [folder] and not any(folder.glob("*/*.parquet"))
+    found = [*record.folders(folder)] if folder.is_dir() and not any(folder.glob("*/*.parquet")) else []
+    if len(found) < 2:
+        return found == [folder]
+    spaces = [record.SearchRecord(each).header["space"] for each in found]
+    return folder in found and spaces.count(spaces[found.index(folder)]) == 1
 
 
 def _search(args: argparse.Namespace) -> int:
     """Write the page of a search."""
-    from hpo_envs.tuning import load
+    from hpo_envs.tuning import load, record
 
     if args.title or args.summary or args.paper:
         raise ValueError("--title, --paper and --summary must be left out for a search by tune, got one of them")
     tuned = load(args.runs)
     page = tuned.report(args.out)
     print(f"{repr(tuned)[1:-1]}\npage: {page}")
+    if others := [str(each) for each in record.folders(args.runs) if each != args.runs]:
+        print(f"searches in other spaces, with pages of their own: {', '.join(others)}")
     return 0

@@ -129,7 +129,8 @@ def run(args: argparse.Namespace) -> int:
         raise ValueError("--score-file, --score-pattern and --memory must be used with --command, got a function")
     load = functools.partial(json.loads, object_pairs_hook=distinct)
     try:
-        with contextlib.redirect_stdout(sys.stdout):  # also if the function replaces it
+        # Also if the function replaces it; with --json, standard output has nothing else.
+        with contextlib.redirect_stdout(sys.stderr if args.json else sys.stdout):
             result = tune(
                 args.function or Program(args.command_line, **program),
                 parsed(args.space, tomllib.loads, "a TOML file"),

@@ -14,9 +14,9 @@ from hpo_envs.tuning.trial import Trial
 
 
 def lightning_callback(trial: Trial, monitor: str) -> Any:
-    """Return a Lightning callback that reports after each validation and ends training once the trial should stop.
+    """Return a Lightning callback that reports after epochs with a validation, and ends training when it should stop.
 
-    Of several processes, only the first reports.
+    The last validation of an epoch counts. Of several processes, only the first reports.
 
     Args:
         trial: Trial of the evaluation.
@@ -34,8 +34,16 @@ def lightning_callback(trial: Trial, monitor: str) -> Any:
     report = _reporter(trial, monitor)
 
     class Reports(Callback):  # type: ignore[misc]
+        fresh = False
+
         def on_validation_end(self, trainer: Any, pl_module: Any) -> None:
-            if trainer.sanity_checking:
+            self.fresh = not trainer.sanity_checking
+
+        def on_train_epoch_start(self, trainer: Any, pl_module: Any) -> None:
+            self.fresh = False  # `Trainer.validate` before `fit`
+
+        def on_train_epoch_end(self, trainer: Any, pl_module: Any) -> None:
+            if not self.fresh:
                 return
             stop = trainer.is_global_zero and report(trainer.callback_metrics, trainer.current_epoch + 1)
             if trainer.strategy.reduce_boolean_decision(stop, all=False):

@@ -296,8 +296,11 @@ class Search:
         # Repeats run to their end, because they confirm a mean.
         sign = rewarded[0].sign if len(rewarded) == 1 and evaluation.repeats < 0 else 0.0
         reports = self.record.folder / REPORTS
-        self._forget(evaluation.number)
         trial = Trial(evaluation.number, self._config(evaluation), reports, sign, self._steps, limit, rewarded[0].name)
+        if self._params.form == "checkpoints":
+            trial.resume()
+        else:
+            self._forget(evaluation.number)
         self.trials[trial.number], self._asked[trial.number] = trial, (time.time(), time.monotonic())
         return trial
 
@@ -431,17 +434,36 @@ class Search:
 
     @property
     def _continues(self) -> bool:
-        """Whether a new configuration may be evaluated; the budget of repeats is reserved while there are finalists."""
-        if 0 < self._left() <= self._kept and (self.record.running or self._repeated() is not None):
+        """Whether a new configuration may be evaluated; the budget of repeats is reserved while there are finalists.
+
+        Repeats that began come first, and what cheap ones leave of a cost must be enough for as many again.
+        """
+        left, again = self._left(), self._repeated() is not None
+        if self._made and (again or (not self._repeat and left <= self._each * (self._most + 1))):
             return False
-        return self._left() > 0 and not self._agent.done and self._untried != set()
+        if 0 < left <= self._kept and (self.record.running or again):
+            return False
+        return left > 0 and not self._agent.done and self._untried != set()
+
+    @property
+    def _most(self) -> int:
+        """Number of all repeats; another process may have raised `confirm`."""
+        return FINALISTS * int(self.record.header["confirm"])
+
+    @property
+    def _made(self) -> int:
+        """Number of repeats that began since the last new configuration."""
+        return len(repeated(self.record.evaluations)) if self._most else 0
+
+    @property
+    def _each(self) -> float:
+        """Budget that a repeat is expected to use."""
+        return self._repeat or self.record.spent / max(len(self.record.ended), 1)
 
     @property
     def _kept(self) -> float:
         """Budget that is reserved for repeats."""
-        each = self._repeat or self.record.spent / max(len(self.record.ended), 1)
-        times: int = self.record.header["confirm"]  # which another process may have raised
-        return each * max(0, FINALISTS * times - (len(repeated(self.record.evaluations)) if times else 0))
+        return self._each * max(0, self._most - self._made)
 
     def _repeated(self) -> int | None:
         """Return the number of the evaluation to repeat next; None without budget, and while others may become best."""

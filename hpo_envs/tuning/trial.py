@@ -70,6 +70,18 @@ class Trial:
         return f"<Trial {self.number}: {self.config}>"
 
     @property
+    def complete(self) -> bool:
+        """Whether a training of known length has reported its last step."""
+        return self._steps is not None and bool(self.curve) and self.curve[-1][0] >= self._steps
+
+    def resume(self) -> None:
+        """Continue the reports of a try that was killed, as a training with checkpoints does."""
+        self.curve = read_curve(self._folder / str(self.number))
+        if self.curve:  # without the end of a line that was being written
+            text = "".join(json.dumps(point) + "\n" for point in self.curve)
+            (self._folder / str(self.number)).write_text(text, encoding="ascii")
+
+    @property
     def last(self) -> float | None:
         """The last report, which counts if the training returns no score; NaN if it diverged, None without reports."""
         return math.nan if self.diverged else self.curve[-1][1] if self.curve else None
@@ -114,7 +126,7 @@ class Trial:
         curves = [curve for curve in curves if curve]
         self._longest, self._next = max(curve[-1][0] for curve in curves), 2 * at
         end = self._steps or self._longest
-        if not _is_check(last, at, end):
+        if at >= end or not _is_check(last, at, end):
             return False
         whole = [curve for curve in curves if curve[-1][0] >= end]
         if len(whole) < WHOLE:

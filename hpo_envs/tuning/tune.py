@@ -95,7 +95,7 @@ def tune(
         constraints: Metric -> (`<=` or `>=`, bound): numbers that the function must return besides the objectives. The
             best evaluation satisfies all of them; agents that do not model constraints observe infeasible evaluations
             as failed.
-        identical_failures: Number of failures in a row with one cause, or of divergences, that stop the search; all
+        identical_failures: Number of failures in a row with one cause that stop the search; all
             evaluations are kept.
         confirm: Number of times that each of the three configurations with the best predicted mean is evaluated again
             at the end, within the budget; for noisy scores, see `recommended`.

@@ -126,8 +126,8 @@ class Tuned:
         rows = [points.row(plain(e.config)) for e in self.successes]
         return points, np.array(rows).reshape(-1, len(points.space))
 
-    def configurations(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], list[Dimension]]:
-        """Return (n, d) configurations, (n,) rewards and the axes of the successes, for `forest_importance.importance`.
+    def configurations(self, k: int = 0) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], list[Dimension]]:
+        """Return (n, d) configurations, (n,) rewards of objective `k` and the axes, for `forest_importance.importance`.
 
         Hyperparameters that never vary are left out; trainings stopped early have their forecasts, if any, as rewards.
         If the agent pauses trainings, the number of epochs is the last axis.
@@ -137,8 +137,8 @@ class Tuned:
         if self.header.get("actions") == "fidelity":
             epochs = np.array([e.action[1] + 1.0 for e in self.successes])
             x, axes = np.column_stack([x, epochs]), [*axes, Dimension("epochs", tuple(np.unique(epochs).tolist()))]
-        sign = 1.0 if self.header["goals"][0] == "max" else -1.0
-        scores = [e.reward if e.forecast is None else sign * e.forecast for e in self.successes]
+        sign = 1.0 if self.header["goals"][k] == "max" else -1.0
+        scores = [e.rewards[k] if e.forecast is None else sign * e.forecast for e in self.successes if e.rewards]
         return x, np.array(scores), axes
 
     def to_frame(self) -> Any:

@@ -191,7 +191,7 @@ def _of_optuna(distribution: Any) -> dict[str, Any]:
     """A distribution as plain data."""
     if hasattr(distribution, "choices"):
         return {"choices": distribution.choices}
-    kind, log = "int" if type(distribution).__name__ == "IntDistribution" else "float", bool(distribution.log)
+    kind, log = "int" if type(distribution).__name__.startswith("Int") else "float", bool(distribution.log)
     step = None if log else distribution.step
     return {"low": distribution.low, "high": distribution.high, "log": log, "step": step, "kind": kind}
 
@@ -306,6 +306,21 @@ class Points:
         sizes = [int(_size(h)) for h in self.space]
         grid = np.indices(sizes).reshape(len(sizes), -1).T
         return np.unique(self.raw((grid + 0.5) / np.array(sizes)), axis=0)  # conditions make some equal
+
+    def weights(self, raw: Floats) -> Floats | None:
+        """(n,) probabilities of (n, d) distinct points in random search; None without conditions: all are equal.
+
+        Each value of a parent is equally likely, however many of the points have it.
+        """
+        parents = [j for j, h in enumerate(self.space) if any(h.name in other.conditions for other in self.space)]
+        if not parents:
+            return None
+        active = self.active(raw)[:, parents]
+        sizes = np.array([_size(self.space[j]) for j in parents])
+        branches = np.where(active, raw[:, parents], np.inf)
+        _, which, counts = np.unique(branches, axis=0, return_inverse=True, return_counts=True)
+        weights = np.where(active, 1.0 / sizes, 1.0).prod(axis=1) / counts[which.reshape(-1)]
+        return np.asarray(weights / weights.sum())
 
     def candidates(self, count: int, seed: int) -> Floats:
         """(n, d) stored numbers: the grid if `size` is at most `count`, else up to `count` quasi-random points.

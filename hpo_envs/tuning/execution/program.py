@@ -125,7 +125,7 @@ class Program:
                         if len(output) > 2 * LARGEST:
                             output = output[-LARGEST:]
                         _report(line, trial)
-                        if trial.should_stop:
+                        if trial.should_stop and not trial.complete:  # a complete one has yet to print its score
                             return None
                     status = process.wait()
                 finally:  # with the children in its session

@@ -156,12 +156,15 @@ def _reported(job: Job, trial: Trial) -> list[tuple[int, Outcome]]:
         return [(0, call(score, job.config, names))]
     training = PausableTraining(job.function, job.config, job.objectives, job.folder)
     outcomes: list[tuple[int, Outcome]] = []
-    last = trial.limit or 1
+    last, known = trial.limit or 1, trial.curve[-1][0] if trial.curve else 0  # of a try that was killed
     for epoch in range(1, last + 1) if job.folder is None else checks(last):
+        if epoch <= known and epoch < last:
+            continue
         outcomes += training.until(epoch)
         if training.ended:
             break
-        trial.report(outcomes[-1][1].metrics[job.objectives[0]], epoch)
+        if epoch > known:
+            trial.report(outcomes[-1][1].metrics[job.objectives[0]], epoch)
         if trial.should_stop:
             break
     training.close()

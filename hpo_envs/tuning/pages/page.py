@@ -35,7 +35,8 @@ def render(tuned: Any) -> str:
     workers = plots.timeline(tuned, drawn)  # first, because it draws what runs until now
     parts = [_answer(tuned)] if tuned.pareto else [f"<p>No evaluation succeeded yet{escape(_rule(tuned))}.</p>"]
     if good:
-        parts += [_section("curve", "Score against evaluations", plots.scores(tuned, drawn)), _importance(tuned)]
+        parts += [_section("curve", "Score against evaluations", plots.scores(tuned, drawn))]
+        parts += [_importance(tuned, k) for k in range(len(h["objectives"]))]
         parts += [_section("slices", "Configurations", plots.configurations(tuned, drawn))]
     parts += [_section("workers", "Timeline", workers)] if workers else []
     parts += [_running(tuned)] if any(e.ended < 0 for e in tuned) else []
@@ -91,11 +92,12 @@ def _answer(tuned: Any) -> str:
     )
 
 
-def _importance(tuned: Any) -> str:
+def _importance(tuned: Any, k: int) -> str:
     """Return HTML of the importances: shares of the variance, with intervals; a note if scores are too few or alike."""
-    title, (configs, scores, axes) = "What mattered", tuned.configurations()
+    names, (configs, scores, axes) = tuned.header["objectives"], tuned.configurations(k)
+    title, key = "What mattered" + f" for {names[k]}" * (len(names) > 1), "importance" + f"-{k}" * (k > 0)
     if len(scores) < FEWEST or not axes or np.ptp(scores) == 0.0:
-        return _section("importance", title, f"<p>It takes {FEWEST} successes with different scores to say.</p>")
+        return _section(key, title, f"<p>It takes {FEWEST} successes with different scores to say.</p>")
     every = len(scores)
     if every > MOST:  # a forest's shares take time with the square of its leaves
         some = np.random.default_rng(0).choice(every, MOST, replace=False)
@@ -112,7 +114,7 @@ def _importance(tuned: Any) -> str:
     caption += f" From {MOST} of the {every:,} successes, drawn at random." if every > MOST else ""
     caption += f" {found.warning}" if found.warning else ""
     columns = [("", "hyperparameter"), ("n", "share"), ("", "")]
-    return _section("importance", title, table("importances", caption, columns, rows))
+    return _section(key, title, table(key.replace("importance", "importances"), caption, columns, rows))
 
 
 def _evaluations(tuned: Any, ended: Sequence[Evaluation]) -> str:

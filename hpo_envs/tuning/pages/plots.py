@@ -64,7 +64,8 @@ def scores(tuned: Any, drawn: Drawn) -> str:
 def configurations(tuned: Any, drawn: Drawn) -> str:
     """Plot parallel coordinates, and the first objective against each hyperparameter, as HTML."""
     points, name, figures = tuned.stored[0], tuned.header["objectives"][0], ""
-    ended = sorted((e for e in tuned if e.ended >= 0), key=lambda e: e.reward)  # the best above the others
+    # The best first objective above the others.
+    ended = sorted((e for e in tuned if e.ended >= 0), key=lambda e: e.rewards[0] if e.rewards else -np.inf)
     every = np.array([points.row(plain(e.config)) for e in ended])
     active, notes, failed = points.active(every), [*map(_note, ended)], sum(e.rewards is None for e in ended)
     series, scores = _series(ended, name, tuned.header["goals"][0]), [e.metrics[name] for e in ended if e.rewards]

@@ -184,7 +184,7 @@ def test_known_bests_are_evaluated_first_and_moved_into_space(tmp_path: Path) ->
         tune(helpers.train, helpers.SPACE, agent="bo-spread", budget=1, sources=[tmp_path], progress=False)
 
 
-def test_changed_space_begins_search_with_old_one_as_source(tmp_path: Path) -> None:
+def test_changed_space_begins_search_with_old_one_as_source(tmp_path: Path, cli: Any) -> None:
     given: dict[str, Any] = {"out": tmp_path, "progress": False}
     old = tune(helpers.train, helpers.SPACE, budget=8, **given)
     wider = {**helpers.SPACE, "x": (-1.0, 2.0)}
@@ -195,6 +195,7 @@ def test_changed_space_begins_search_with_old_one_as_source(tmp_path: Path) -> N
         assert (new.folder.parent, len(new)) == (tmp_path, budget)
         assert new.evaluations[0].config == pytest.approx(old.best.config)
     assert len(load(tmp_path)) == 8
+    assert f"searches in other spaces, with pages of their own: {new.folder}" in cli(["report", str(tmp_path)])
 
 
 @pytest.mark.filterwarnings("default")

@@ -1,5 +1,6 @@
 """Searches by `tune` and by ask and tell: observations of agents, use of the budget, and resumption."""
 
+import contextlib
 import copy
 import importlib
 import math
@@ -503,6 +504,39 @@ def test_score_of_no_use_leaves_its_trial_pending(tmp_path: Path) -> None:
             with pytest.raises(ValueError, match="(score|function) must"):
                 search.tell(trial, wrong)
         assert search.tell(trial, 0.9).metrics == {"score": 0.9}
+
+
+def test_cheap_repeats_leave_no_budget_for_other_finalists() -> None:
+    with Search({"x": (0.0, 1.0)}, agent="random", budget=20, budget_unit="cost", confirm=3) as search:
+        for trial in search:
+            repeat = search.record.evaluations[trial.number].repeats >= 0
+            search.tell(trial, {"score": trial.config["x"], "cost": 0.5 if repeat else 1.0})
+    repeats = [e.repeats for e in search.result if e.repeats >= 0]
+    assert sorted(repeats.count(n) for n in {*repeats}) == [3, 3, 3]
+
+
+def test_single_report_at_the_end_is_of_a_complete_training() -> None:
+    tuned = tune(lambda config, trial: trial.report(config["x"], 20), {"x": (0.0, 1.0)}, budget=20, progress=False)
+    assert {e.status for e in tuned} == {"ok"}
+
+
+def test_killed_training_continues_after_its_last_report(tmp_path: Path) -> None:
+    asked: list[list[int]] = []
+
+    def train(config: dict[str, Any], resume_from: Path, epochs: int) -> float:
+        asked[-1].append(epochs)
+        if len(asked) == 1 and epochs > 3:
+            signal.raise_signal(signal.SIGINT)
+        return config["x"] * epochs
+
+    given: dict[str, Any] = {"space": {"x": (0.0, 1.0)}, "epochs": 9, "budget": 9, "out": tmp_path, "progress": False}
+    for _ in range(2):
+        asked.append([])
+        with contextlib.suppress(KeyboardInterrupt):
+            tuned = tune(train, **given)
+    assert asked == [[1, 2, 3, 5], [5, 6, 9]]
+    (e,) = tuned
+    assert (e.status, e.curve) == ("ok", [[k, e.config["x"] * k] for k in (1, 2, 3, 5, 6, 9)])
 
 
 def test_finalists_are_chosen_after_the_last_configuration() -> None:

@@ -10,6 +10,7 @@ import sys
 import textwrap
 import threading
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -454,3 +455,15 @@ def test_resuming_with_other_data_warns(tmp_path: Path) -> None:
                 tune(make(copy.deepcopy(data)), {"x": (0.0, 1.0)}, budget=3, **given)
             with pytest.warns(UserWarning, match=rf"other data.*\.{name}"):
                 tune(make(changed), {"x": (0.0, 1.0)}, budget=4, **given)
+
+
+@pytest.mark.parametrize("agent", ["random", "smac-like", "hyperband"])
+def test_branch_with_one_configuration_is_tried(agent: str) -> None:
+    def train(config: dict[str, Any]) -> Iterator[float]:
+        for epoch in range(1, 4):
+            yield epoch * (0.9 if config["kind"] == "adam" else 0.8 * config["momentum"])
+
+    given: dict[str, Any] = {"epochs": 3, "budget": 36} if agent == "hyperband" else {"budget": 20}
+    function = train if agent == "hyperband" else lambda config: [*train(config)][-1]
+    space = {"kind": ["adam", "sgd"], "momentum": {"low": 0.0, "high": 0.99, "if": {"kind": ["sgd"]}}}
+    assert tune(function, space, agent=agent, progress=False, **given).best_config == {"kind": "adam"}

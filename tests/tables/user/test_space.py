@@ -220,3 +220,18 @@ def test_members_of_enumerations_are_choices() -> None:
     space = space_of({"kind": kinds})
     assert (space[0].kind, space[0].values) == ("categorical", (*kinds,))
     assert [Points(space).config(row)["kind"] for row in Points(space).grid()] == kinds
+
+
+def test_branches_are_as_likely_as_their_values() -> None:
+    space = space_of({
+        "kind": ["a", "b"], "x": {"low": 0.0, "high": 1.0, "if": {"kind": ["b"]}},
+        "n": {"low": 1, "high": 3, "if": {"kind": ["b"]}}, "y": {"low": 0.0, "high": 1.0, "if": {"n": [1]}},
+    })  # fmt: skip
+    points = Points(space)
+    raw = points.candidates(200, 0)
+    weights = points.weights(raw)
+    assert weights is not None
+    assert (raw[:, 0] == 0).sum() == 1
+    assert weights[raw[:, 0] == 0].sum() == pytest.approx(0.5)
+    assert [weights[raw[:, 2] == n].sum() for n in (1, 2, 3)] == pytest.approx([1 / 6] * 3)
+    assert Points(space_of({"x": (0.0, 1.0)})).weights(np.zeros((2, 1))) is None

@@ -128,6 +128,11 @@ class FunctionParams(Params):
         """See `Params`."""
         return axes_of(self.points.space)
 
+    def problem(self, rows: npt.NDArray[np.int64] | None = None) -> dict[str, Any]:
+        """See `Params`; candidates of a branch of a conditional space count as the branch, see `Points.weights`."""
+        raw = self.candidates if rows is None else self.candidates[rows]
+        return super().problem(rows) | {"weights": None if self.kind == "box" else self.points.weights(raw)}
+
     @property
     def expected(self) -> float:
         """Expected seconds of an episode, from the attribute `expected` of the function (of a full evaluation), else 0.

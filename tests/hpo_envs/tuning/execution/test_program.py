@@ -103,6 +103,20 @@ def test_limit_of_memory_that_is_none_is_refused(memory: Any) -> None:
     rejects("memory must be None or a number of bytes from 1 to 2\\*\\*63, got", Program, sys.executable, memory=memory)
 
 
+def test_program_ends_by_itself_after_its_last_epoch(tmp_path: Path) -> None:
+    saved = str(tmp_path / "saved")
+    body = f"""
+for epoch in range(1, 10): print('{{"epoch": %d, "score": %f}}' % (epoch, x), flush=True)
+time.sleep(0.2)
+open({saved!r}, "a").write("1")
+print('{{"score": %f, "latency": 5}}' % (x - 1))"""
+    given: dict[str, Any] = {"constraints": {"latency": ("<=", 20)}, "epochs": 9, "budget": 27, "progress": False}
+    tuned = tune(program(tmp_path, "x = float(sys.argv[1])" + body), {"x": (0.0, 1.0)}, **given)
+    assert [e.status for e in tuned] == ["ok"] * 3
+    assert [e.metrics["score"] for e in tuned] == pytest.approx([e.config["x"] - 1.0 for e in tuned], abs=1e-5)
+    assert Path(saved).read_text() == "111"
+
+
 def test_resumed_search_reads_the_same_score(tmp_path: Path) -> None:
     given: dict[str, Any] = {"space": {"x": (0.0, 1.0)}, "out": tmp_path / "mine", "progress": False}
     body = "print('acc=1 loss=2')"
