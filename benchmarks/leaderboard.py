@@ -189,19 +189,25 @@ def without_doubles(found: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def publish(folder: Path) -> None:
+def publish(folder: Path, only: Sequence[str] = ()) -> None:
     """Write the committed scores from a folder of runs; print which runs are missing.
 
     Raises:
-        ValueError: The replay of runs gives other results, or they cannot be compared.
+        ValueError: There are no runs on an id (of those that `only` selects, see `environments`), the replay of runs
+            gives other results, or they cannot be compared.
     """
     command = "python -m hpo_envs.benchmarks.leaderboard run --runs runs/ --jobs 2"
+    command += f" --only {' '.join(only)}" if only else ""
     parts = (sorted(folder.glob(kind)) for kind in ("setting-*", "transfer", "guests-*"))
     folders = [folder, *(where for part in parts for where in part)]
     comparison = Comparison.load(*folders)
     if comparison.missing:
         print(comparison.missing)
     found = thinned(comparison.summary("hpo_envs leaderboard", command, with_fronts=False))
+    have = {e["id"] for e in found["environments"]}
+    if lacking := [e.id for e in environments(only)[0] if e.id not in have]:
+        rest = f" and {len(lacking) - 1} more" * (len(lacking) > 1)
+        raise ValueError(f"runs must be on all ids, or all of --only, got none on {lacking[0]}{rest}")
     registered = {a["name"]: AGENTS[a["name"]] for a in found["agents"] if a["name"] in AGENTS}
     external = sorted(n for n, e in registered.items() if not (e.entrant or e.sources or e.unseen))
     found["command"] += f" --agents {' '.join(external)}" if external else ""
@@ -227,7 +233,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = parser.parse_args(argv)
     if args.what == "run":
         return int(run_all(args.runs, studies(args.seeds, args.only, args.agents), args.jobs) > 0)
-    publish(args.runs)
+    publish(args.runs, args.only)
     return 0
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import io
 import json
 import math
 from collections.abc import Mapping, Sequence
@@ -17,7 +18,7 @@ import numpy.typing as npt
 from hpo_envs.agents.models import Floats, candidate_net, candidate_set
 from hpo_envs.agents.models.gp.stacked import START
 from hpo_envs.tables.checks import regular
-from hpo_envs.tables.files import unpacked
+from hpo_envs.tables.files import atomic, unpacked
 
 RECORD, FORMAT = "record", 3
 
@@ -101,7 +102,11 @@ class Contents:
 
 
 def write(file: Path | str, trained: Sequence[PolicyWeights], priors: Sequence[SourceNetworks] = ()) -> Path:
-    """Write weights and priors, arrays as float16; return the path, with `.npz` added to a name without a suffix."""
+    """Write weights and priors, arrays as float16; return the path, with `.npz` added to a name without a suffix.
+
+    Raises:
+        ValueError: A number is NaN, infinite or beyond the range of float16.
+    """
     path = Path(file) if Path(file).suffix else Path(f"{file}.npz")
     entries: dict[str, npt.NDArray[Any]] = {}
     record: dict[str, Any] = {"format": FORMAT, "trained": [], "priors": []}
@@ -112,9 +117,12 @@ def write(file: Path | str, trained: Sequence[PolicyWeights], priors: Sequence[S
     for i, p in enumerate(priors):
         record["priors"].append({"names": p.names, "languages": p.languages, "units": p.networks.shape[1]})
         entries |= {f"prior/{i}/networks": p.networks, f"prior/{i}/spaces": p.spaces}
-    arrays: dict[str, Any] = {name: array.astype("<f2") for name, array in entries.items()}
-    with path.open("wb") as stream:  # not by name, to which NumPy adds a suffix
-        np.savez_compressed(stream, **arrays | {RECORD: json.dumps(record)})
+    with np.errstate(over="ignore"):
+        arrays: dict[str, Any] = {name: array.astype("<f2") for name, array in entries.items()}
+    if bad := [name for name, array in arrays.items() if not np.isfinite(array).all()]:
+        raise ValueError(f"weights must be finite numbers of float16, got others in {bad[0]}")
+    np.savez_compressed(stream := io.BytesIO(), **arrays | {RECORD: json.dumps(record)})
+    atomic.write(path, stream.getvalue())
     return path
 
 

@@ -50,11 +50,14 @@ def build(runs: Path, track: Path = TRACK) -> tuple[bytes, bytes]:
     """Return the archive of the runs in a folder with the study file `track`, and its table `runs`, both as bytes.
 
     Raises:
-        ValueError: Runs are missing, or their replay gives other results.
+        ValueError: Runs are missing or not those of the track, or their replay gives other results.
     """
     comparison = Comparison.load(runs)
     if comparison.missing:
         raise ValueError(f"an archive must have all runs of its track, got {comparison.missing}")
+    wanted = {e.id for e in from_file(track).environments}
+    if wanted != (found := {block.header["env"] for block in comparison.blocks()}):
+        raise ValueError(f"runs must be on the environments of {track}, got {min(wanted ^ found)} in one")
     expected = json.dumps(json.loads((runs / manifest.NAME).read_bytes()) | {"commands": []}).encode()
     sink = io.BytesIO()
     parts = {path.relative_to(runs).as_posix(): path.read_bytes() for path in sorted(runs.glob("*/*.parquet"))}

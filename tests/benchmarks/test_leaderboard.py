@@ -14,6 +14,7 @@ from hpo_envs.benchmarks.study import store
 from hpo_envs.benchmarks.study.study import Entrant, Environment
 from hpo_envs.families.registry import FAMILIES, SPECS, kind_of
 from hpo_envs.tables import store as tables
+from tests.helpers import rejects
 
 
 @pytest.fixture(autouse=True)
@@ -103,7 +104,9 @@ def test_what_is_committed_has_fewer_points_and_same_scores() -> None:
 def test_publish_writes_what_is_committed(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("matplotlib")
     monkeypatch.setattr(leaderboard, "SUMMARY", tmp_path / "leaderboard.json.gz")
-    leaderboard.publish(folder)
+    rejects("runs must be on all ids, or all of --only, got none on CellMini", leaderboard.publish, folder)
+    assert not leaderboard.SUMMARY.exists()
+    leaderboard.publish(folder, ["FIESTA-gaussian-v0"])
     found = summary.read(leaderboard.SUMMARY)
     assert all(r["seconds"] == 0.25 for t in found["tracks"] for r in t["ranking"])
     assert found["versions"]["published"].startswith("20")

@@ -30,7 +30,9 @@ def to_studies(runs: Runs) -> list[Any]:
 
 def _study(optuna: Any, one: Runs) -> Any:
     run, frame = one[0], one.to_frame()
-    h, names = run.header, [c for c in frame.attrs["configuration"] if frame[c].notna().all()]
+    always = set.intersection(*map(set, run.configs)) if run.configs else {*()}  # also with the choice None
+    h, columns = run.header, frame.attrs["configuration"]
+    names = [c for c in columns if c.removeprefix("config.") in always or frame[c].notna().all()]
     study = optuna.create_study(
         study_name=f"{h['env']}-{h['agent']}-{run.seed}", directions=["maximize"] * len(h["objectives"])
     )
@@ -54,7 +56,7 @@ def _distribution(optuna: Any, name: str, values: list[Any], table: Table | None
     plain = [_plain(v) for v in values]
     if known is not None and known.kind == "categorical":
         return d.CategoricalDistribution([_plain(v) for v in known.values])
-    if any(isinstance(v, (str, bool)) for v in plain):
+    if any(v is None or isinstance(v, (str, bool)) for v in plain):
         return d.CategoricalDistribution([*dict.fromkeys(plain)])
     low, high = known.bounds if known is not None else (min(plain), max(plain))
     log = known is not None and known.log and not known.complement and low > 0

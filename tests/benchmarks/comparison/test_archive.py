@@ -70,6 +70,7 @@ def test_archives_that_are_rejected(built: Path, tmp_path: Path) -> None:
         for name in names[1:]:
             file.extract(name, tmp_path / "lost")
     rejects("an archive must have all runs of its track, got INCOMPLETE: 6 of 24", archive.build, tmp_path / "lost")
+    rejects("runs must be on the environments of .*2026.toml", archive.build, built.parent / "runs")
 
 
 def test_full_disk_of_temporary_files_is_named(built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

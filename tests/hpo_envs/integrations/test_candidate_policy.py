@@ -110,6 +110,18 @@ def test_training_beats_its_untrained_start_and_the_file_is_an_agent(tmp_path: P
         save_policy(MaskablePPO("MultiInputPolicy", SB3VecEnv(envs), device="cpu"), file)
 
 
+def test_weights_that_diverged_leave_the_last_file(tmp_path: Path) -> None:
+    _, envs = random_policy(24)
+    model = MaskablePPO(CandidatePolicy, SB3VecEnv(envs), device="cpu")
+    before = save_policy(model, tmp_path / "p.npz").read_bytes()
+    for value in (float("nan"), 1e6):
+        with torch.no_grad():
+            next(iter(model.policy.features_extractor.parameters())).fill_(value)
+        with pytest.raises(ValueError, match="weights must be finite numbers of float16, got others in 0/0/"):
+            save_policy(model, tmp_path / "p.npz")
+    assert (tmp_path / "p.npz").read_bytes() == before
+
+
 def test_the_file_has_the_languages_of_all_environments_and_the_inputs_of_training(tmp_path: Path) -> None:
     made = [lambda i=i: for_training(gym.make(f"CharHPO-g2p-{i}-v0")) for i in ("hun-lstm", "dut-lstm")]
     envs = DummyVecEnv(made)

@@ -11,8 +11,8 @@ import gymnasium as gym
 import numpy as np
 import pandas as pd
 import pytest
-from gymnasium.utils.env_checker import check_env
 
+from hpo_envs import testing
 from hpo_envs.benchmarks import run
 from hpo_envs.tables import user
 from hpo_envs.tables.frames import natural
@@ -92,7 +92,7 @@ def test_checkpoints_become_levels(tmp_path: Path) -> None:
     t = natural(user.from_csv(write(tmp_path, CURVES), "loss", level="epoch", cost="seconds"))
     assert (t.levels.tolist(), t.metrics[0].goal) == ([1, 2, 4], "min")
     env = gym.make("TableLC-v0", table=t, budget=None)
-    check_env(env.unwrapped, skip_render_check=True)
+    testing.check_env("TableLC-v0", table=t)  # with Gymnasium's own
     env.reset(seed=0)
     _, reward, _, _, info = env.step(np.array([0, 1]))
     assert (reward, info["cost"]) == (-2.0, 6.0)

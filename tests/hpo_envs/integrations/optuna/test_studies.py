@@ -35,3 +35,9 @@ def test_failed_run_is_failed_trial() -> None:
     failed = [STATUSES[int(s)] in ("failed", "diverged") for s in runs[0].evaluated["status"]]
     assert 0 < sum(failed) < len(failed)
     assert [t.state.name == "FAIL" for t in to_studies(runs)[0].trials] == failed
+
+
+def test_none_is_a_choice_like_others() -> None:
+    given = {"function": lambda config: config["lr"], "space": {"lr": (0.0, 1.0), "clip": [None, 1.0]}}
+    (study,) = to_studies(run("random", "FunctionHPO-v0", [0], budget=6, env_kwargs=given))
+    assert {trial.params["clip"] for trial in study.trials} == {None, 1.0}
