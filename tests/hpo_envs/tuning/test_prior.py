@@ -177,7 +177,8 @@ def test_known_bests_are_evaluated_first_and_moved_into_space(tmp_path: Path) ->
     old = sorted(load(tmp_path), key=lambda e: -e.reward)
     expected = {**old[0].config, "x": min(old[0].config["x"], 0.25), "new": 1.0}
     begun = [e.config for e in tuned if e.given]
-    assert (begun, begun[0]) == ([e.config for e in tuned][:3], expected)
+    assert (begun, begun[0]) == ([e.config for e in tuned][: len(begun)], expected)
+    assert len(begun) in (3, 4)  # equal ones are evaluated once
     assert tuned.evaluations[1].config == {"x": 0.2, "kind": "bad", "new": 1.0}
     assert tuned.header["picked"] == "box-bo"
     with pytest.warns(UserWarning, match="bo-spread does not learn from sources"):

@@ -225,7 +225,7 @@ def test_members_of_enumerations_are_choices() -> None:
 def test_branches_are_as_likely_as_their_values() -> None:
     space = space_of({
         "kind": ["a", "b"], "x": {"low": 0.0, "high": 1.0, "if": {"kind": ["b"]}},
-        "n": {"low": 1, "high": 3, "if": {"kind": ["b"]}}, "y": {"low": 0.0, "high": 1.0, "if": {"n": [1]}},
+        "n": {"values": [1, 2, 3], "if": {"kind": ["b"]}}, "y": {"low": 0.0, "high": 1.0, "if": {"n": [1]}},
     })  # fmt: skip
     points = Points(space)
     raw = points.candidates(200, 0)
