@@ -56,15 +56,16 @@ def from_blackbox(
     frame = blackbox.hyperparameters[[*domains]].iloc[row].reset_index(drop=True)
     space = tuple(_hyperparameter(k, d, frame[k].tolist()) for k, d in domains.items())
     frame[names] = values.reshape(len(frame), -1)
-    options |= {"repeat": "seed", "hyperparameters": [*domains], "space": space}
-    frame["seed"] = seed
+    repeat, unit = (n if n not in (*domains, *names) else f"blackbox {n}" for n in ("seed", "seconds"))
+    options |= {"repeat": repeat, "hyperparameters": [*domains], "space": space}
+    frame[repeat] = seed
     if values.shape[2] > 1:
         options["level"] = blackbox.fidelity_name()
         frame[options["level"]] = np.asarray(blackbox.fidelity_values)[level]
     if time is not None:
-        spent, options["cost"] = np.nan_to_num(values[..., names.index(time)]), "seconds"
+        spent, options["cost"] = np.nan_to_num(values[..., names.index(time)]), unit
         added = time.endswith(("runtime", "train_time"))
-        frame["seconds"] = (np.cumsum if added else np.maximum.accumulate)(spent, axis=2).ravel()
+        frame[unit] = (np.cumsum if added else np.maximum.accumulate)(spent, axis=2).ravel()
     goals = [goal] * len(scores) if isinstance(goal, str) else goal
     kept = frame[scores].notna().all(axis=1)
     source = f"Syne Tune blackbox {type(blackbox).__name__}"
@@ -102,13 +103,15 @@ def to_blackbox(table: Table) -> Any:
 
     Raises:
         ModuleNotFoundError: Syne Tune, or a package that its blackbox repository needs, is not installed.
-        ValueError: The table has no hyperparameters.
+        ValueError: The table has no hyperparameters, or a metric named `elapsed_time`.
     """
     blackboxes, spaces = _imported()
     import pandas as pd
 
     if not table.space:
         raise ValueError(f"table must have hyperparameters, got {table.name} without")
+    if SECONDS in table.metric_names:
+        raise ValueError(f"metrics must not be named {SECONDS}, as the cost of a blackbox, got {table.name} with it")
     groups: dict[tuple[Any, ...], list[tuple[int, int]]] = {}
     for row in range(len(table)):
         runs = np.flatnonzero(~np.isnan(table.values[row]).all(axis=(1, 2))).tolist()

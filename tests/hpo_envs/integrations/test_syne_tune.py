@@ -187,6 +187,17 @@ def tabular(spaces: Any, objectives: tuple[str, ...] = ("metric_valid_error", "m
     )  # fmt: skip
 
 
+def test_hyperparameters_and_metrics_of_any_names_come_back(spaces: Any) -> None:
+    grid = [(lr, k, lr * k) for lr in (0.1, 0.2, 0.3) for k in (1, 2)]
+    for names in (["seed", "seconds", "acc"], ["lr", "k", "seconds"]):
+        table = user.from_frame(pd.DataFrame(grid, columns=names), names[2], "max", hyperparameters=names[:2])
+        again = from_blackbox(to_blackbox(table), score=names[2], goal="max")
+        found = [{(*t.config(i).values(), t.values[i, 0, 0, 0]) for i in range(len(t))} for t in (table, again)]
+        assert found[0] == found[1] == {*grid}
+    taken = user.from_frame(pd.DataFrame(grid, columns=["lr", "k", SECONDS]), SECONDS, "min", cost=None)
+    rejects("metrics must not be named elapsed_time, as the cost of a blackbox", to_blackbox, taken)
+
+
 def test_tabular_blackbox_answers_as_ever(spaces: Any) -> None:
     blackbox = tabular(spaces)
     table = from_blackbox(blackbox, "bb", goal="min", bounds={"metric_valid_error": (0.0, 1.0)}, licence="CC0")
