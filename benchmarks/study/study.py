@@ -157,15 +157,21 @@ def from_file(path: Path) -> Study:
 
     Raises:
         FileNotFoundError: The file does not exist.
-        ValueError: The file is not TOML, or an entry is not valid.
+        ValueError: The file is not TOML, an entry is not valid, or a module next to the file is hidden by another.
     """
-    data = parsed(path, tomllib.loads, "a TOML file")
-    if str(path.resolve().parent) not in sys.path:
-        sys.path.append(str(path.resolve().parent))
+    data, folder = parsed(path, tomllib.loads, "a TOML file"), path.resolve().parent
+    if str(folder) not in sys.path:
+        sys.path.append(str(folder))
     try:
-        return from_data(data)
+        study = from_data(data)
+        for module in {a.algorithm.partition(":")[0].partition(".")[0] for a in study.agents if ":" in a.algorithm}:
+            here = [p.resolve() for p in (folder / module / "__init__.py", folder / f"{module}.py") if p.is_file()]
+            found = Path(getattr(importlib.util.find_spec(module), "origin", None) or "") if here else Path()
+            if here and found.resolve() not in here:
+                raise ValueError(f"agents of module {module} must be those next to the file, got {found}")
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
+    return study
 
 
 def from_data(data: Mapping[str, Any]) -> Study:

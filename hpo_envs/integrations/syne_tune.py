@@ -56,7 +56,7 @@ def from_blackbox(
     frame = blackbox.hyperparameters[[*domains]].iloc[row].reset_index(drop=True)
     space = tuple(_hyperparameter(k, d, frame[k].tolist()) for k, d in domains.items())
     frame[names] = values.reshape(len(frame), -1)
-    repeat, unit = (n if n not in (*domains, *names) else f"blackbox {n}" for n in ("seed", "seconds"))
+    repeat, unit = (n if n not in {*domains, *names} - {time} else f"blackbox {n}" for n in ("seed", "seconds"))
     options |= {"repeat": repeat, "hyperparameters": [*domains], "space": space}
     frame[repeat] = seed
     if values.shape[2] > 1:

@@ -27,7 +27,7 @@ class Objective:
         metrics: Names of the metrics returned besides `cost`; held-out metrics are not among them.
 
     Raises:
-        ValueError: The actions of the id are not the configurations of one table.
+        ValueError: The actions of the id are not the configurations of one table, or a metric is named `cost`.
         gymnasium.error.Error: The id is unknown.
         FileNotFoundError: The files of its table are not installed.
     """
@@ -40,6 +40,8 @@ class Objective:
         self.fidelities = tuple(int(v) if float(v).is_integer() else float(v) for v in table.levels)
         held_out = getattr(self._env.params, "held_out", None) or ()
         self.metrics = tuple(name for name in table.metric_names if name not in held_out)
+        if "cost" in self.metrics:
+            raise ValueError(f"table must have no metric named cost, as the cost of an evaluation is, got {table.name}")
 
     @functools.cached_property
     def _env(self) -> Any:

@@ -103,6 +103,21 @@ def test_study_needs_its_parts_and_toml(tmp_path: Path) -> None:
     rejects(r"bad.toml must be a TOML file", from_file, tmp_path / "bad.toml")
 
 
+@pytest.mark.parametrize("isolate", ["true", "false"])
+def test_agents_next_to_the_file_are_not_those_of_another_folder(
+    isolate: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / f"hidden_{isolate}.py").write_text("from hpo_envs.agents import Agent as G\n")
+        (tmp_path / name / "study.toml").write_text(
+            f'environments = "{IDS[0]}"\nagents = ["random", "hidden_{isolate}:G"]\nisolate = {isolate}\n'
+        )
+    assert [len(from_file(tmp_path / "one" / "study.toml").agents) for _ in range(2)] == [2, 2]
+    rejects(r"two.study.toml: agents of .* next to the file, got .*one.hidden", from_file, tmp_path / "two/study.toml")
+
+
 def test_by_default_each_seed_is_replicate_and_slow_agents_have_fewer(tmp_path: Path) -> None:
     data = {k: v for k, v in SMALL.items() if k != "seeds"}
     study = from_data({**data, "agents": ["random", "bagged-trees"]})

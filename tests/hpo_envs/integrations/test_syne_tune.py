@@ -210,6 +210,8 @@ def test_tabular_blackbox_answers_as_ever(spaces: Any) -> None:
     ]
     assert (table.cost_unit, table.level_unit, table.provenance.kind) == ("seconds", "epochs", "measured")
     assert table.provenance.licence == "CC0"
+    timed = from_blackbox(tabular(spaces, ("error", "seconds")), "timed", cost="seconds")
+    assert (timed.cost_unit, [m.name for m in timed.metrics]) == ("seconds", ["error"])
     for config in blackbox.all_configurations():
         row = row_of(table, config)
         for seed in range(2):

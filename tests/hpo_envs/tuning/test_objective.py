@@ -4,9 +4,11 @@ import pickle
 
 import gymnasium as gym
 import numpy as np
+import pandas as pd
 import pytest
 
 import hpo_envs
+from hpo_envs.tables import user
 from hpo_envs.tables.user.space import space_of
 from tests.helpers import rejects
 
@@ -55,6 +57,8 @@ def test_configurations_that_were_not_measured_are_named() -> None:
     rejects("got 'bep', did you mean 'bpe'", function, {"bep": 1000})
     for env_id in ("CharHPO-v0", "NMTHPO-v0", "CushLEPOR-ted-ende-v0"):
         rejects(f"env_id must have the configurations of one table .*, got '{env_id}'", hpo_envs.Objective, env_id)
+    priced = user.from_frame(pd.DataFrame({"lr": [0.1, 0.2], "cost": [4.0, 3.0]}), "cost", "min", name="priced")
+    rejects("no metric named cost, .*, got user/priced", hpo_envs.Objective, "TableHPO-v0", table=priced)
 
 
 def test_tune_takes_objective() -> None:
