@@ -7,10 +7,12 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium.spaces import Box, Dict, Discrete
 
-from hpo_envs.agents.models import candidate_set
+from hpo_envs.agents.models import Floats, candidate_set
 from hpo_envs.agents.models.candidate_set import CandidateArrays, CandidateSet
+from hpo_envs.agents.models.gp.stacked import START
 from hpo_envs.core.params import check_int, check_ints, kind_of
 from hpo_envs.core.subsample import View
+from hpo_envs.tables.checks import one_of
 from hpo_envs.wrappers.forms import Change, EpisodeIndices, Rule, ScalarForm
 
 _STREAM = np.uint64(0x5E7)
@@ -25,8 +27,9 @@ class ObservedCandidates(Rule):
         predictions: npt.NDArray[Any] | None = None, distances: npt.NDArray[Any] | None = None,
         numbers: Mapping[str, float] | None = None,
     ) -> None:  # fmt: skip
-        self._base, self.features, self._given = env.unwrapped, tuple(features), (predictions, distances)
-        self.numbers = dict(numbers or {})
+        self._base, self.features, self.numbers = env.unwrapped, tuple(features), dict(numbers or {})
+        for name in self.numbers:
+            one_of("numbers", name, START)
         self.size, self._each = check_int("candidates", candidates), np.arange(n)
         self._sampled = hasattr(self._base, "candidates")
         self._reward_at = -3 if self._sampled else -4
@@ -38,6 +41,7 @@ class ObservedCandidates(Rule):
                     "env must have one table with features, a row per action, one objective and a budget of "
                     f"evaluations for this wrapper, got {self._base}"
                 )
+            self._given = _checked(predictions, distances, len(p.table))  # type: ignore[union-attr]
         shapes = {
             "candidates": (candidate_set.BOUND, (self.size, candidate_set.width(self.features))),
             "mask": (1.0, (self.size,)),
@@ -96,9 +100,21 @@ class ObservedCandidates(Rule):
         predictions, distances = self._given
         found = []
         for at in np.take_along_axis(rows, self._picked, axis=1):
-            p = None if predictions is None else np.asarray(predictions)[:, at]
+            p = None if predictions is None else predictions[:, at]
             found.append(CandidateArrays.of(table.features[at], self.size, p, distances))
         return CandidateArrays.stack(found)
+
+
+def _checked(predictions: Any, distances: Any, rows: int) -> tuple[Floats | None, Floats | None]:
+    """Return predictions and distances of J source tasks as arrays; ValueError if one is not finite or misshapen."""
+    given = [None if v is None else np.asarray(v, np.float64) for v in (predictions, distances)]
+    count = () if given[0] is None else given[0].shape[:1]
+    rules = ("predictions", (*count, rows), f"(J, {rows})"), ("distances", count, "(J,)")
+    for value, (name, shape, text) in zip(given, rules, strict=True):
+        if value is not None and not (value.shape == shape and np.isfinite(value).all()):
+            got = f"{value.shape}, {int((~np.isfinite(value)).sum())} of them not finite"
+            raise ValueError(f"{name} must be finite numbers of shape {text}, got {got}")
+    return given[0], given[1]
 
 
 class CandidateObservation(ScalarForm):
@@ -124,8 +140,9 @@ class CandidateObservation(ScalarForm):
             values replace missing ones.
 
     Raises:
-        ValueError: The environment has another form, `candidates` is not an int >= 1, a name in `features` is unknown,
-            an action is outside the space, or only some episodes begin or end.
+        ValueError: The environment has another form, `candidates` is not an int >= 1, a name in `features` or `numbers`
+            is unknown, `predictions` or `distances` are not finite or of another shape, an action is outside the space,
+            or only some episodes begin or end.
     """
 
     rule_class = ObservedCandidates

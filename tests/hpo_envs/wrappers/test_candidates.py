@@ -14,7 +14,7 @@ from hpo_envs import wrappers
 from hpo_envs.agents.models.candidate_set import GROUPS
 from hpo_envs.benchmarks import tasks
 from hpo_envs.benchmarks.tasks import pools
-from tests.helpers import started
+from tests.helpers import rejects, started
 
 EVERY = tuple(GROUPS)
 
@@ -138,3 +138,20 @@ def test_sampled_tasks_have_what_torchrl_reads_and_name_their_tasks() -> None:
     assert all(np.issubdtype(value.dtype, np.number) or value.dtype == bool for value in info.values())
     assert len(drawn.tasks) == 4
     assert {"function"} | {p.name for p in drawn.pools} >= {*drawn.tasks}
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"predictions": np.zeros((2, 767))}, r"predictions must be finite numbers of shape \(J, 200\), got \(2, 767"),
+        ({"predictions": np.zeros(200)}, r"predictions must be finite numbers of shape \(J, 200\), got \(200,\)"),
+        ({"predictions": np.full((2, 200), np.nan)}, "predictions must be finite numbers of shape"),
+        (
+            {"predictions": np.zeros((2, 200)), "distances": np.zeros(3)},
+            r"distances must be .* of shape \(J,\), got .*3",
+        ),
+        ({"numbers": {"nonsense": 3.0}}, "numbers must be one of .*, got 'nonsense'"),
+    ],
+)
+def test_source_tasks_of_another_table_are_refused(given: Any, message: str) -> None:
+    rejects(message, wrappers.CandidateObservation, gym.make("CharHPO-g2p-hun-lstm-v0"), 16, EVERY, **given)
