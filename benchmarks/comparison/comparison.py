@@ -268,7 +268,8 @@ class Comparison:
         the folder of the runs.
 
         Raises:
-            ValueError: There is neither a path nor a folder, or the path has a symbolic link in it; or see `scores`.
+            ValueError: There is neither a path nor a folder, or the path has a symbolic link in it or is that of a file
+                which is no page; or see `scores`.
         """
         from hpo_envs.benchmarks.report.page import render
 
@@ -277,8 +278,10 @@ class Comparison:
         page = Path(self.folder / "report.html" if path is None else path)  # type: ignore[operator]
         page = page if self.folder is None else atomic.inside(self.folder, page)
         found = self.summary(title, command)
+        text = render(found, citations=summary.citations(found))
+        atomic.check_ours(page, text)
         page.parent.mkdir(parents=True, exist_ok=True)
-        atomic.write(page, render(found, citations=summary.citations(found)))
+        atomic.write(page, text)
         return page
 
     def paper(self, out: Path | str, command: str = "") -> list[Path]:
@@ -288,7 +291,7 @@ class Comparison:
         (default: this call). The pictures are also available as `ranks` and `anytime` of `hpo_envs.benchmarks.plots`.
 
         Raises:
-            ValueError: See `scores`; or a file to write is a symbolic link.
+            ValueError: See `scores`; or a file to write is a symbolic link or replaces one of the user.
             ModuleNotFoundError: matplotlib is not installed.
         """
         from hpo_envs.benchmarks.comparison import paper
@@ -303,6 +306,9 @@ class Comparison:
         made |= paper.files(self.scores["tracks"], self._cells, *tables, facts, asked)
         folder = self.folder or out
         paths = {atomic.inside(out, atomic.inside(folder, Path(out) / n)): content for n, content in made.items()}
+        for path, content in paths.items():
+            if isinstance(content, str):
+                atomic.check_ours(path, content)
         Path(out).mkdir(parents=True, exist_ok=True)
         for path, content in paths.items():
             atomic.write(path, content)

@@ -33,6 +33,9 @@ SUITE = """\
   year = {2026}
 }"""  # noqa: E501
 
+MARK = "Written by hpo_envs; each call replaces it."
+"""First line, as a comment, of files in LaTeX and TOML."""
+
 MAIN = r"""\documentclass[10pt,twocolumn]{article}
 \usepackage[T1]{fontenc}
 \usepackage[margin=2cm]{geometry}
@@ -94,11 +97,11 @@ def files(
             rows = [(track["name"], by, a, *at) for a, b in bands.items() for at in zip(x, *b, strict=True)]
             parts += [dict(zip(CURVE, row, strict=True)) for row in rows]
         yield from _pictures(track, some, more)
-    yield "tables.tex", "\n".join(_ranking(t) for t in tracks if not t["flat"])
-    yield "figures.tex", "\n".join(_figures(drawn))
-    yield "appendix.tex", appendix(runs, facts, commands)
-    yield "paper.tex", MAIN
-    yield from studies_of(runs).items()
+    rankings, figures = (_ranking(t) for t in tracks if not t["flat"]), _figures(drawn)
+    texts = {"tables": "\n".join(rankings), "figures": "\n".join(figures), "paper": MAIN}
+    texts["appendix"] = appendix(runs, facts, commands)
+    yield from ((f"{name}.tex", f"% {MARK}\n{text}") for name, text in texts.items())
+    yield from ((name, f"# {MARK}\n{text}") for name, text in studies_of(runs).items())
     families = filter(None, map(registry.family_of, runs["environment"].unique()))
     keys = sorted({key for family in families for key in family.references})
     yield "references.bib", "\n\n".join([SUITE, *(bibtex()[key] for key in keys)]) + "\n"

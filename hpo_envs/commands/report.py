@@ -62,6 +62,9 @@ def run(args: argparse.Namespace) -> int:
         raise ValueError(f"{args.runs} must be a summary written by hpo_envs, got {error!r}") from error
     folder = args.runs if args.runs.is_dir() else args.runs.parent
     out = atomic.inside(folder, args.out or folder / "report.html")
+    atomic.check_ours(out, text)
+    if args.summary and atomic.inside(folder, args.summary).is_file():
+        summary.read(args.summary)
     out.parent.mkdir(parents=True, exist_ok=True)
     atomic.write(out, text)
     print("\n".join(filter(None, [found.get("missing"), *verdicts, found.get("checked")])))

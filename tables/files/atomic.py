@@ -65,6 +65,15 @@ def inside(folder: Path | str, path: Path | str) -> Path:
     return Path(path)
 
 
+def check_ours(path: Path, content: str) -> None:
+    """Raise a `ValueError` if a file begins with another line than the content that would replace it."""
+    if path.is_file():
+        with naming(path), path.open("rb") as stream:
+            first = stream.readline(10_000).strip()
+        if first and first != content.partition("\n")[0].strip().encode():
+            raise ValueError(f"{path} must be new, or a file that hpo_envs wrote, got another: choose another name")
+
+
 def write_csv(path: Path | str, records: Sequence[Mapping[str, Any]], columns: Sequence[str] | None = None) -> None:
     """Write records as a CSV file, see `csv_of`; the folder must exist.
 

@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import numpy as np
@@ -108,6 +109,22 @@ def test_paper_of_a_summary_is_rejected(tmp_path: Path, capsys: pytest.CaptureFi
     assert main(["report", str(tmp_path / "runs"), "--summary", str(tmp_path / "s.json")]) == 0
     assert main(["report", str(tmp_path / "s.json"), "--paper", str(tmp_path / "out")]) == 2
     assert "--paper must be used with a folder of runs" in capsys.readouterr().err
+
+
+def test_files_of_the_user_are_not_replaced(tmp_path: Path, cli: Any) -> None:
+    runs, out = tmp_path / "runs", tmp_path / "paper"
+    comparison = Comparison({**STUDY, "environments": "NMTHPO-zhen-v0", "agents": "random"}, runs).run()
+    for name in ("paper.tex", "study.toml", "references.bib", "scores.csv"):
+        out.mkdir()
+        (out / name).write_text("mine\n")
+        rejects(f"{name} must be new, or a file that hpo_envs wrote, got another", comparison.paper, out)
+        assert [(f.name, f.read_text()) for f in out.iterdir()] == [(name, "mine\n")]
+        shutil.rmtree(out)
+    assert comparison.paper(out) == comparison.paper(out)
+    before = (runs / "study.json").read_bytes()
+    assert "study.json must be new, or a file that" in cli(["report", str(runs), "--out", str(runs / "study.json")], 2)
+    assert "study.json must be " in cli(["report", str(runs), "--summary", str(runs / "study.json")], 2)
+    assert (runs / "study.json").read_bytes() == before
 
 
 def test_toml_of_plain_data() -> None:
