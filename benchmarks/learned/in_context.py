@@ -24,6 +24,7 @@ from hpo_envs.benchmarks.learned.policy import CANDIDATES, EVALUATIONS, SKIP
 from hpo_envs.benchmarks.tasks import pools
 from hpo_envs.benchmarks.tasks.sampled import Draws, SampledTasks
 from hpo_envs.tables import screen
+from hpo_envs.tables.checks import one_of
 from hpo_envs.wrappers import for_training
 
 TRAINING_PARTS: Mapping[str, tuple[str, ...]] = {
@@ -147,8 +148,8 @@ def train(
 
 
 def words_of(part: str | None) -> set[str]:
-    """Return the languages and task groups of a part's tables; none for functions and None."""
-    families = TRAINING_PARTS[part] if part else ()
+    """Return the languages and task groups of a part's tables; none for functions and None, ValueError if unknown."""
+    families = () if part is None else TRAINING_PARTS[one_of("part", part, TRAINING_PARTS)]
     return {word for p in pools.pools(families) for word in p.held_out} if families else set()
 
 

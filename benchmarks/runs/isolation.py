@@ -26,6 +26,7 @@ import numpy.typing as npt
 from hpo_envs.agents import Agent, Problem, wire
 from hpo_envs.benchmarks.runs import limits
 from hpo_envs.benchmarks.runs.pool import AgentPool
+from hpo_envs.benchmarks.runs.provenance import files_of
 from hpo_envs.tables import screen
 
 HERE = Path(__file__).parents[2]
@@ -121,7 +122,9 @@ class IsolatedProcess(contextlib.AbstractContextManager["IsolatedProcess"]):
         if not plain:
             rule = "JSON data, without keys $array and $bytes, for an isolated agent"
             raise ValueError(f"hyperparameters must be {rule}, got {dict(hyperparameters)!r}")
-        made = {"problem": problem.to_bytes(), "seeds": seeds, "hyperparameters": hyperparameters, "rows": rows}
+        found = {k: os.path.abspath(file) for k, file in files_of(hyperparameters).items()}  # its folder is another
+        given = {**hyperparameters, **found}
+        made = {"problem": problem.to_bytes(), "seeds": seeds, "hyperparameters": given, "rows": rows}
         pool = _RemotePool(self, len(seeds))
         pool.observes = any(answer is True for answer in pool._several("make", len(seeds), agent=self.agent, **made))
         return pool

@@ -145,9 +145,13 @@ def header_of(
 
 
 def _files(hyperparameters: Mapping[str, Any]) -> dict[str, str]:
-    """Digests of the files that arguments name, such as weights; texts without a suffix name none."""
-    named = [Path(v) for v in hyperparameters.values() if isinstance(v, (str, Path)) and Path(v).suffix]
-    return {path.name: _digest(path.read_bytes()) for path in named if os.path.isfile(path)}
+    return {path.name: _digest(path.read_bytes()) for path in files_of(hyperparameters).values()}
+
+
+def files_of(hyperparameters: Mapping[str, Any]) -> dict[str, Path]:
+    """Return the files that arguments name, such as weights, by argument; texts without a suffix name none."""
+    named = {k: Path(v) for k, v in hyperparameters.items() if isinstance(v, (str, Path)) and Path(v).suffix}
+    return {k: path for k, path in named.items() if os.path.isfile(path)}
 
 
 @functools.cache

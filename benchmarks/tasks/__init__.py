@@ -64,7 +64,7 @@ class TaskSplit:
         Raises:
             ValueError: The part is unknown or empty, or the ids of the distribution are one task each.
         """
-        argument = DISTRIBUTIONS[self.name].argument
+        argument = DISTRIBUTIONS[self.name].argument if self.name in DISTRIBUTIONS else None  # as of HPO-B
         tasks: tuple[IdArguments, ...] = getattr(self, one_of("part", part, PARTS))
         if not (tasks and argument):
             raise ValueError(f"{self.name} must draw its tasks and have some in {part!r}, got {len(tasks)} of its own")

@@ -44,10 +44,12 @@ def to_minari(
     Raises:
         ModuleNotFoundError: Minari is not installed.
         ValueError: There are no runs, or one is empty; their environment is unknown; they differ in environment,
-            arguments or budget, have several objectives or entries that are not steps; or the table or rewards differ
-            from those of the runs.
+            arguments or budget, have several objectives or entries that are not steps; the table or rewards differ from
+            those of the runs; or the name is invalid.
     """
-    minari, collector = (extra_module(m, "interop", "datasets") for m in ("minari", "minari.data_collector"))
+    modules = ("minari", "minari.data_collector", "minari.dataset.minari_dataset")
+    minari, collector, named = (extra_module(m, "interop", "datasets") for m in modules)
+    named.parse_dataset_id(dataset_id)
     if not runs:
         raise ValueError("runs must not be empty, got none")
     first = runs[0].header

@@ -57,3 +57,5 @@ def test_weights_have_seen_nothing_of_the_part_that_is_left_out(monkeypatch: pyt
     assert not found.languages & pairs
     assert found.languages
     assert pairs & in_context.train(states, None, seeds=1, steps=1).languages
+    with pytest.raises(ValueError, match="part must be one of characters, translation, .*, got 'nonsense'"):
+        in_context.train(states, "nonsense", seeds=1, steps=1)

@@ -54,7 +54,7 @@ def test_one_policy_acts_alike_as_weights_callable_torchscript_and_onnx(
     assert actions(Deployed, policy=str(tmp_path / "p.onnx"), **given) == last != expected
 
 
-def test_a_file_that_was_written_again_is_another_policy(tmp_path: Path) -> None:
+def test_a_file_that_was_written_again_is_another_policy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     torch, file = pytest.importorskip("torch"), tmp_path / "p.pt"
     found, headers = [], []
     for policy in (lambda seen: seen["candidates"][0, :, -1], lambda seen: -seen["candidates"][0, :, -1]):
@@ -68,6 +68,11 @@ def test_a_file_that_was_written_again_is_another_policy(tmp_path: Path) -> None
     assert found[0] != found[1]
     assert headers[0].keys() == headers[1].keys() == {"p.pt"}
     assert headers[0] != headers[1]
+    monkeypatch.chdir(tmp_path)  # an isolated process has another folder
+    there = run("hpo_envs.integrations.deployed:Deployed", **ENV, policy="p.pt", features=[*FEATURES], candidates=SIZE,
+                isolate=True)  # fmt: skip
+    assert [r.actions.tolist() for r in there] == found[1]
+    assert there[0].header["hyperparameters"]["policy"] == "p.pt"
 
 
 def torch_form(weights: candidate_net.NetArrays) -> Any:

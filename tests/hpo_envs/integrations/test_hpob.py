@@ -59,6 +59,7 @@ def test_tables_are_files(tmp_path: Path) -> None:
 def test_it_is_environment_and_distribution_of_tasks(tmp_path: Path) -> None:
     split = HPOB(written(tmp_path)).split()
     assert [len(p) for p in (split.train, split.validation, split.test)] == [3, 1, 2]
+    rejects("HPO-B-v3 must draw its tasks and have some in 'train', got 3 of its own", split.drawn, "train")
     env_id, kwargs = split.test[0]
     assert env_id == "TableHPO-hpob-4796-3549-v0"
     assert gym.make(env_id, **kwargs).unwrapped.table.name == "user/hpob-4796-3549"  # type: ignore[attr-defined]

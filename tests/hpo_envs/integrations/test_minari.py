@@ -96,6 +96,7 @@ def test_non_dataset(minari: Any) -> None:
     with pytest.raises(ValueError, match="seed 0 must give reward"):
         to_minari([dataclasses.replace(runs[0], rewards=runs[0].rewards + 1.0)], "hpo/wrong-v0")
     rejects("runs must not be empty", to_minari, [], "hpo/none-v0")
+    rejects("Malformed dataset ID: no version", to_minari, [], "no version")
     with pytest.raises(ValueError, match="the table must be 0000 as in the runs"):
         to_minari([dataclasses.replace(runs[0], header={**runs[0].header, "sha256": "0000"})], "hpo/wrong-v0")
     other = run("random", "NMTHPO-ruen-v0", [0], budget=3)
