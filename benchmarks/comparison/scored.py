@@ -132,7 +132,7 @@ class Scores:
             ("sources", env): h.get("transfer"),
             ("number version", env): h.get("numbers"),
         }
-        for name in ("algorithm", "hyperparameters", "agent_source", "agent_numbers"):
+        for name in ("algorithm", "hyperparameters", "agent_source", "agent_numbers", "agent_versions"):
             here[name, agent] = h.get(name) or {}
         if "changed" not in h:  # of a search kept apart under its own name
             here["environment_source", env] = h.get("environment_source") or {}

@@ -29,6 +29,7 @@ def of(runs: list[Run]) -> scored.Scores:
         ({"environment_source": {"mine": "0"}}, "runs must share their environment_source of NMTHPO-zhen-v0"),
         ({"algorithm": "mine", "seed": 9}, "runs must share their algorithm of random"),
         ({"agent_source": {"mine": "0"}, "seed": 9}, "runs must share their agent_source of random"),
+        ({"agent_versions": {"optuna": "0"}, "seed": 9}, "runs must share their agent_versions of random"),
         ({}, "runs must be unique, got random on NMTHPO-zhen-v0 with seed 0 twice"),
     ],
 )
