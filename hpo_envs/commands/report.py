@@ -51,8 +51,14 @@ def run(args: argparse.Namespace) -> int:
     from hpo_envs.benchmarks.comparison import summary
     from hpo_envs.benchmarks.report import page, sentences
     from hpo_envs.tables.files import atomic
+    from hpo_envs.tuning import record
 
-    found, comparison = _load(args.runs)
+    try:
+        found, comparison = _load(args.runs)
+    except ValueError as error:
+        if not (args.runs / record.NAME).is_file():
+            raise
+        return _search(args, f"\nnot compared with the searches in it: {error}")
     if args.title:
         found["title"] = args.title
     try:
@@ -93,25 +99,19 @@ def _load(path: Path) -> tuple[dict[str, Any], Comparison | None]:
 
 
 def _is_search(folder: Path) -> bool:
-    """Return whether a folder has a search by `tune` and nothing in the same space to compare it with."""
+    """Return whether a folder has a search by `tune` and nothing to compare it with."""
     from hpo_envs.tuning import record
 
-    found = [*record.folders(folder)] if folder.is_dir() and not any(folder.glob("*/*.parquet")) else []
-    if len(found) < 2:
-        return found == [folder]
-    spaces = [record.SearchRecord(each).header["space"] for each in found]
-    return folder in found and spaces.count(spaces[found.index(folder)]) == 1
+    return folder.is_dir() and [*record.folders(folder)] == [folder] and not any(folder.glob("*/*.parquet"))
 
 
-def _search(args: argparse.Namespace) -> int:
-    """Write the page of a search."""
-    from hpo_envs.tuning import load, record
+def _search(args: argparse.Namespace, note: str = "") -> int:
+    """Write the page of a search, and print it with a note."""
+    from hpo_envs.tuning import load
 
     if args.title or args.summary or args.paper:
         raise ValueError("--title, --paper and --summary must be left out for a search by tune, got one of them")
     tuned = load(args.runs)
     page = tuned.report(args.out)
-    print(f"{repr(tuned)[1:-1]}\npage: {page}")
-    if others := [str(each) for each in record.folders(args.runs) if each != args.runs]:
-        print(f"searches in other spaces, with pages of their own: {', '.join(others)}")
+    print(f"{repr(tuned)[1:-1]}\npage: {page}{note}")
     return 0

@@ -13,7 +13,7 @@ SIGNS = {"<=": 1.0, ">=": -1.0}
 
 
 def checked(constraints: Any) -> dict[str, list[Any]]:
-    """Check constraints and return them as plain data: metric -> [relation, bound].
+    """Check constraints and return them as plain data, in the order of their names: metric -> [relation, bound].
 
     Raises:
         ValueError: `constraints` is not a mapping of names to pairs of `<=` or `>=` and a finite number.
@@ -28,7 +28,7 @@ def checked(constraints: Any) -> dict[str, list[Any]]:
         if not (is_number(bound) and math.isfinite(bound)):
             raise ValueError(f"bound of {name} must be a finite number, got {shown(pair[1])}")
         found[str(name)] = [relation, float(bound)]
-    return found
+    return dict(sorted(found.items()))
 
 
 def breaks(trial: Any) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 from hpo_envs.agents import Source
 from hpo_envs.core.engines.function.params import FunctionParams
 from hpo_envs.tables.table import Table, feature_matrix, is_number
-from hpo_envs.tables.user.space import Points
+from hpo_envs.tables.user.space import Points, raw_of
 from hpo_envs.tuning.constraints import breaks, violations
 from hpo_envs.tuning.record import encoded
 from hpo_envs.tuning.tuned import Tuned, load
@@ -113,14 +113,13 @@ def _fitted(config: Mapping[str, Any], points: Points, moved: list[str]) -> dict
     """
     if not any(h.name in config for h in points.space):
         return None
-    middle = points.raw(np.full((1, len(points.space)), 0.5))[0]
     raw = np.zeros(len(points.space))
     for j, h in enumerate(points.space):
         if not points.active(raw[None])[0, j]:
             continue
         value: Any = config.get(h.name)
         if (value is None and None not in h.values) or (isinstance(value, float) and np.isnan(value)):
-            raw[j] = middle[j]
+            raw[j] = raw_of(h, np.array([0.5]))[0]
             continue
         try:
             raw[j] = h.stored(value)
@@ -167,11 +166,12 @@ def _read(given: Any, params: FunctionParams) -> tuple[str, Iterator[Known]]:
     if hasattr(given, "to_dict") and hasattr(given, "columns"):
         return "DataFrame", _of_frame(given, params)
     if hasattr(given, "get_trials"):
-        check(given.study_name, zip(objectives, (d.name.lower()[:3] for d in given.directions), strict=False))
+        names = given.metric_names or objectives
+        if len(given.directions) != len(names) or not {*objectives} <= {*names}:
+            raise ValueError(f"source {given.study_name} must have {', '.join(objectives)}, got {', '.join(names)}")
+        check(given.study_name, zip(names, (d.name.lower()[:3] for d in given.directions), strict=True))
         trials = [t for t in given.get_trials(deepcopy=False) if t.state.name == "COMPLETE" and not breaks(t)]
-        return f"study {given.study_name}", (
-            (t.params, dict(zip(objectives, t.values, strict=False)), 1.0) for t in trials
-        )
+        return f"study {given.study_name}", ((t.params, dict(zip(names, t.values, strict=True)), 1.0) for t in trials)
     raise ValueError(
         f"source must be a Table, a DataFrame, a study of Optuna, a search or its folder, got {str(given)[:80]!r}"
     )

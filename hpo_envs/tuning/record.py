@@ -232,7 +232,10 @@ class SearchRecord:
             old, given = pair
             if old != given:
                 if key == "space":
-                    old, given = _changed(old or [], given or [])
+                    spaces = old or [], given or []
+                    old, given = _changed(*spaces)
+                    if old == given:
+                        old, given = (f"in the order {', '.join(h['name'] for h in space)}" for space in spaces)
                 raise ValueError(
                     f"a resumed search must have the settings of the stored one: {self.folder} has {key} {old!r}, "
                     f"got {given!r}. Choose another folder"

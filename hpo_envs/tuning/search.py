@@ -6,6 +6,7 @@ import math
 import os
 import platform
 import secrets
+import shutil
 import tempfile
 import threading
 import time
@@ -286,7 +287,8 @@ class Search:
             return None if self.done else self._trial()
 
     def _trial(self) -> Trial:
-        evaluation = self._retries.pop(0) if self._retries else self._begin()
+        again = self._retries.pop(0) if self._retries else None
+        evaluation = self._begin() if again is None else again
         if self._member is not None and evaluation.owner != self._member.name:
             self.record.take(evaluation.number, self._member.name)
         rewarded, limit = self._params.rewarded, self._steps
@@ -297,10 +299,12 @@ class Search:
         sign = rewarded[0].sign if len(rewarded) == 1 and evaluation.repeats < 0 else 0.0
         reports = self.record.folder / REPORTS
         trial = Trial(evaluation.number, self._config(evaluation), reports, sign, self._steps, limit, rewarded[0].name)
-        if self._params.form == "checkpoints":
+        if again is not None and self._params.form == "checkpoints":
             trial.resume()
         else:
             self._forget(evaluation.number)
+        if again is None and self._params.kind != "fidelity" and self._params.folder is not None:  # of a lost record
+            shutil.rmtree(self._params.folder / str(evaluation.number), ignore_errors=True)
         self.trials[trial.number], self._asked[trial.number] = trial, (time.time(), time.monotonic())
         return trial
 

@@ -89,6 +89,30 @@ def test_paused_trainings_are_no_examples_of_complete_ones(agent: str) -> None:
     assert e.config == tuned.best_config
 
 
+def test_objectives_of_a_study_are_found_by_name() -> None:
+    optuna = pytest.importorskip("optuna")
+    study = optuna.create_study(directions=["maximize", "minimize"])
+    study.set_metric_names(["a", "b"])
+    for x in (0.2, 0.7):
+        spread = {"x": optuna.distributions.FloatDistribution(0, 1)}
+        study.add_trial(optuna.create_trial(values=[x, x], params={"x": x}, distributions=spread))
+    given: dict[str, Any] = {"space": {"x": (0.0, 1.0)}, "sources": [study], "budget": 1, "progress": False}
+    for name, goal, best in (("a", "max", 0.7), ("b", "min", 0.2)):
+        (e,) = tune(float_of_x, objective=name, goal=goal, **given)
+        assert e.config == {"x": best}
+    with pytest.raises(ValueError, match="source no-name-.* must have score, got a, b"):
+        tune(float_of_x, **given)
+
+
+def test_middle_of_a_new_conditional_hyperparameter_is_that_of_its_range() -> None:
+    old = tune(float_of_x, {"x": (0.0, 1.0), "kind": ["a", "b"]}, budget=9, agent="random", progress=False)
+    new = {"x": (0.0, 1.0), "kind": ["a", "b"], "rate": {"low": 1.0, "high": 3.0, "if": {"kind": ["a"]}},
+           "size": {"low": 2.0, "high": 4.0, "if": {"kind": ["b"]}}}  # fmt: skip
+    tuned = tune(float_of_x, new, sources=[old], budget=3, progress=False)
+    assert tuned.evaluations[0].config["x"] == old.best_config["x"]
+    assert all(e.config.get("rate", 2.0) == 2.0 and e.config.get("size", 3.0) == 3.0 for e in tuned if e.given)
+
+
 def test_sources_with_the_other_goal_are_refused(tmp_path: Path) -> None:
     given: dict[str, Any] = {"budget": 2, "progress": False, "out": tmp_path}
     tuned = tune(helpers.train, helpers.SPACE, goal="min", **given)
@@ -196,7 +220,9 @@ def test_changed_space_begins_search_with_old_one_as_source(tmp_path: Path, cli:
         assert (new.folder.parent, len(new)) == (tmp_path, budget)
         assert new.evaluations[0].config == pytest.approx(old.best.config)
     assert len(load(tmp_path)) == 8
-    assert f"searches in other spaces, with pages of their own: {new.folder}" in cli(["report", str(tmp_path)])
+    said = cli(["report", str(tmp_path)])
+    assert "not compared with the searches in it: runs must share their space" in said
+    assert "8 evaluations" in said
 
 
 @pytest.mark.filterwarnings("default")

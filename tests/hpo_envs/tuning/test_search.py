@@ -539,6 +539,22 @@ def test_killed_training_continues_after_its_last_report(tmp_path: Path) -> None
     assert (e.status, e.curve) == ("ok", [[k, e.config["x"] * k] for k in (1, 2, 3, 5, 6, 9)])
 
 
+def test_new_evaluation_has_no_checkpoint_of_a_lost_one(tmp_path: Path) -> None:
+    begun: list[bool] = []
+
+    def train(config: dict[str, Any], resume_from: Path, epochs: int) -> float:
+        begun.append(any(resume_from.iterdir()))
+        (resume_from / "state").write_text(str(config["x"]))
+        return float(config["x"])
+
+    given: dict[str, Any] = {"space": {"x": (0.0, 1.0)}, "epochs": 1, "out": tmp_path, "progress": False}
+    tune(train, budget=6, **given)
+    journal = tmp_path / record.NAME
+    journal.write_bytes(b"".join(journal.read_bytes().splitlines(keepends=True)[:7]))
+    assert len(tune(train, budget=6, **given)) == 6
+    assert begun == [False] * 9
+
+
 def test_finalists_are_chosen_after_the_last_configuration() -> None:
     with Search({"x": (0.0, 1.0)}, agent="random", budget=9, confirm=1) as search:
         trials = [search.ask() for _ in range(6)]
