@@ -230,11 +230,11 @@ class SearchRecord:
         for key in (*FIXED, "constraints", "program"):
             pair: list[Any] = scored if key == "program" else [self.header.get(key), new.get(key)]
             old, given = pair
-            if old != given:
+            if old != given or (key == "space" and _text(old) != _text(given)):  # 1 and True are equal
                 if key == "space":
                     spaces = old or [], given or []
                     old, given = _changed(*spaces)
-                    if old == given:
+                    if not (old or given):
                         old, given = (f"in the order {', '.join(h['name'] for h in space)}" for space in spaces)
                 raise ValueError(
                     f"a resumed search must have the settings of the stored one: {self.folder} has {key} {old!r}, "
@@ -434,7 +434,11 @@ def _changed(*spaces: list[dict[str, Any]]) -> list[dict[str, Any]]:
         {h["name"]: {k: h[k] for k in sorted(h) if k != "name" and (h[k] or k == "low")} for h in space}
         for space in spaces
     ]
-    return [{n: h for n, h in one.items() if any(other.get(n) != h for other in every)} for one in every]
+    return [{n: h for n, h in one.items() if len({_text(o.get(n)) for o in every}) > 1} for one in every]
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, sort_keys=True)
 
 
 def encoded(value: Any) -> Any:

@@ -169,3 +169,16 @@ def test_searches_are_runs(tmp_path: Path) -> None:
     assert run.rewards.tolist() == [1.0, 1.0, 3.0, 2.0]  # the failed one has the lowest
     assert (run.evaluated["status"].tolist(), run.evaluated["price"].tolist()) == ([1, 0, 0, 0], [2.5] * 4)
     assert (int(run.recommended), run.seed, run.header["budget"], run.header["agent"]) == (2, 3, 4.0, "bo")
+
+
+def test_space_in_another_order_or_with_choices_of_another_type_is_another(tmp_path: Path) -> None:
+    def header(space: Any) -> dict[str, Any]:
+        return {**HEADER, "space": [{k: encoded(v) for k, v in asdict(h).items()} for h in space_of(space)]}
+
+    SearchRecord(tmp_path, header({"a": ["p", 1], "b": (0.0, 1.0)}))
+    SearchRecord(tmp_path, header({"a": ["p", 1], "b": (0.0, 1.0)}))
+    rejects("has space 'in the order a, b', got 'in the order b, a'", SearchRecord, tmp_path,
+            header({"b": (0.0, 1.0), "a": ["p", 1]}))  # fmt: skip
+    for other in (True, 1.0):
+        message = r"has space {'a': .*'values': {'tuple': \['p', 1\]}}}, got "
+        rejects(message, SearchRecord, tmp_path, header({"a": ["p", other], "b": (0.0, 1.0)}))
