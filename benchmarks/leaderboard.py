@@ -206,8 +206,7 @@ def publish(folder: Path, only: Sequence[str] = ()) -> None:
     found = thinned(comparison.summary("hpo_envs leaderboard", command, with_fronts=False))
     have = {e["id"] for e in found["environments"]}
     if lacking := [e.id for e in environments(only)[0] if e.id not in have]:
-        rest = f" and {len(lacking) - 1} more" * (len(lacking) > 1)
-        raise ValueError(f"runs must be on all ids, or all of --only, got none on {lacking[0]}{rest}")
+        raise ValueError(f"runs must be on all ids, or all of --only, got none on {len(lacking)}: {lacking[0]}, ...")
     registered = {a["name"]: AGENTS[a["name"]] for a in found["agents"] if a["name"] in AGENTS}
     external = sorted(n for n, e in registered.items() if not (e.entrant or e.sources or e.unseen))
     found["command"] += f" --agents {' '.join(external)}" if external else ""

@@ -67,7 +67,7 @@ class Runs(list[Run]):
         if len(ids) != 1:
             raise ValueError(f"runs must be on one environment to have a best run, got {'; '.join(ids) or 'no runs'}")
         frame = self.to_frame()
-        return frame.loc[frame[[*self._rewards()]].sum(axis=1).idxmax()].dropna()
+        return frame.loc[frame[self._rewards()].sum(axis=1).idxmax()].dropna()
 
     def plot(self, axes: Any = None) -> Any:
         """Draw the incumbent over cost, or with two objectives the Pareto fronts; return matplotlib's axes.
@@ -148,19 +148,14 @@ class Runs(list[Run]):
             rows.append(row)
         return str(pd.DataFrame(rows).to_html(index=False))
 
-    def _rewards(self) -> dict[str, None]:
-        """Return the columns of rewards, as the keys of a dict."""
-        several = [run.header["objectives"] for run in self]
-        return dict.fromkeys(n for names in several for n in _reward_columns(names))
+    def _rewards(self) -> list[str]:
+        return sorted({name for run in self for name in _reward_columns(run.header["objectives"])})
 
     def _names(self) -> list[dict[str, str]]:
         """Return `env` and `agent` of each run: names, or labels with arguments if names and seeds are not unique."""
         plain = len({(run.header["env"], run.header["agent"], run.seed) for run in self}) == len(self)
-        headers = [run.header for run in self]
-        return [
-            {"env": h["env"] if plain else environment_of(h), "agent": h["agent"] if plain else agent_of(h)}
-            for h in headers
-        ]
+        named = (lambda h: (h["env"], h["agent"])) if plain else (lambda h: (environment_of(h), agent_of(h)))
+        return [dict(zip(FIRST, named(run.header), strict=False)) for run in self]
 
     def _groups(self) -> dict[tuple[str, str], list[Run]]:
         groups: dict[tuple[str, str], list[Run]] = {}

@@ -117,6 +117,7 @@ def header_of(
     packages if that process has the interpreter of another environment.
     """
     own, code = of_agent(agent), of_environment(spec, env_kwargs)
+    files = {} if "sha256" in hyperparameters else files_of(hyperparameters)
     header = {
         "env": spec.id,
         "env_kwargs": {k: v for k, v in env_kwargs.items() if k not in ("table", "shuffle", "subsample")},
@@ -129,7 +130,7 @@ def header_of(
         "hyperparameters": dict(hyperparameters),
         "agent_versions": versions or (version_of(agent) if isinstance(agent, str) else {}),
         "agent_numbers": own.numbers,
-        "agent_source": own.outside | ({} if "sha256" in hyperparameters else _files(hyperparameters)),
+        "agent_source": own.outside | {file.name: _digest(file.read_bytes()) for file in files.values()},
         "numbers": code.numbers,
         "environment_source": code.outside,
         "suite": suite(),
@@ -142,10 +143,6 @@ def header_of(
         what = [vars(part) for part in (*t.space, *t.metrics)], len(t.levels)
         header["space"] = _digest(json.dumps(what, default=str).encode())
     return dict(json.loads(json.dumps(header, default=_jsonable)))
-
-
-def _files(hyperparameters: Mapping[str, Any]) -> dict[str, str]:
-    return {path.name: _digest(path.read_bytes()) for path in files_of(hyperparameters).values()}
 
 
 def files_of(hyperparameters: Mapping[str, Any]) -> dict[str, Path]:

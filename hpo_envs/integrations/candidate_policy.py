@@ -131,13 +131,11 @@ def save_policy(model: Any, file: Path | str, env: Any = None) -> Path:
         else:
             trained.append((held_out_of(t.name for t in base.tables), base.tables[0].feature_names))
     first, names = inputs[0], {names for _, names in trained}
-    given = {(i.features, tuple(sorted(i.numbers.items()))) for i in inputs}
+    own = model.observation_space, first.features, first.numbers
     changed = getattr(model.get_env(), "norm_obs", False)  # `VecNormalize` leaves the space as it is
-    if changed or len(given) > 1 or any(i.observation_space != model.observation_space for i in inputs):
-        raise ValueError(
-            "env must show the model's observations, with the same features and numbers of CandidateObservation "
-            f"everywhere, and not normalised, got {model.get_env() if changed else env}"
-        )
+    if changed or any((i.observation_space, i.features, i.numbers) != own for i in inputs):
+        rule = "the model's observations, with the same features and numbers everywhere, and not normalised"
+        raise ValueError(f"env must show {rule}, got {model.get_env() if changed else env}")
     weights = policy_file.PolicyWeights(
         "policy", frozenset(x for held_out, _ in trained for x in held_out), first.features, first.size,
         model.policy.hidden, (model.policy.weights(),), names.pop() if len(names) == 1 else (), first.numbers,

@@ -104,7 +104,7 @@ def test_what_is_committed_has_fewer_points_and_same_scores() -> None:
 def test_publish_writes_what_is_committed(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("matplotlib")
     monkeypatch.setattr(leaderboard, "SUMMARY", tmp_path / "leaderboard.json.gz")
-    rejects("runs must be on all ids, or all of --only, got none on CellMini", leaderboard.publish, folder)
+    rejects("runs must be on all ids, or all of --only, got none on ...: CellMini", leaderboard.publish, folder)
     assert not leaderboard.SUMMARY.exists()
     leaderboard.publish(folder, ["FIESTA-gaussian-v0"])
     found = summary.read(leaderboard.SUMMARY)

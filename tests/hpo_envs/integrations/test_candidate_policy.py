@@ -131,7 +131,7 @@ def test_the_file_has_the_languages_of_all_environments_and_the_inputs_of_traini
         assert found.languages == {"dut", "hun"}
     with pytest.raises(ValueError, match="env must show the model's observations, with the same features and numbers"):
         save_policy(model, tmp_path / "other", CandidateObservation(gym.make("CharHPO-g2p-hun-lstm-v0"), 9))
-    numbers = [CandidateObservation(gym.make("CharHPO-g2p-hun-lstm-v0"), numbers={"noise": x}) for x in (0.1, 0.2)]
+    numbers = [CandidateObservation(gym.make("CharHPO-g2p-hun-lstm-v0"), numbers={"slope": x}) for x in (0.1, 0.2)]
     with pytest.raises(ValueError, match="env must show the model's observations, with the same features and numbers"):
         save_policy(model, tmp_path / "other", numbers)
     normalised = MaskablePPO(CandidatePolicy, VecNormalize(envs), device="cpu")
