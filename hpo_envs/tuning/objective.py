@@ -8,6 +8,7 @@ import gymnasium as gym
 import numpy as np
 from gymnasium.spaces import Discrete, MultiDiscrete
 
+from hpo_envs.core.engines.diverged import filled
 from hpo_envs.tables.table import Table, is_number
 from hpo_envs.tables.user.space import to_plain
 
@@ -62,11 +63,15 @@ class Objective:
             raise ValueError(f"env_id must have the configurations of one table as its actions, got {self.env_id!r}")
         return table  # type: ignore[no-any-return]
 
+    @functools.cached_property
+    def _values(self) -> Any:
+        return filled(self.table, 0)[0]
+
     def __call__(self, config: Mapping[str, Any], *, fidelity: float | None = None) -> dict[str, float]:
         """Return the metrics of a configuration in native units, and its `cost` in the table's unit.
 
-        Repeats are averaged. A run without any value up to `fidelity` counts with the metric's worst value; one that
-        ended before, with its last value.
+        Repeats are averaged. A run without any value up to `fidelity`, and one that failed or diverged before, counts
+        with the metric's worst value; another that ended before, with its last value.
 
         Args:
             config: Values of all active hyperparameters by name; for a table without hyperparameters, `key`.
@@ -84,18 +89,8 @@ class Objective:
                 raise ValueError(f"fidelity must be one of .fidelities{near}, got {fidelity!r}")
             level = self.fidelities.index(fidelity)
         run = ~np.isnan(table.cost[row, :, 0])
-        values = _last(table.values[row][run, : level + 1])
-        cost = _last(table.cost[row][run, : level + 1, None])
-        found = {n: values[:, table.metric(n)] for n in self.metrics}
-        worst = {m.name: m.worst for m in table.metrics}
-        answer = {n: float(np.where(np.isnan(v), worst[n], v).mean()) for n, v in found.items()}
-        return answer | {"cost": float(cost.mean())}
+        values, cost = self._values[row][run, level], np.nanmax(table.cost[row][run, : level + 1], axis=1)
+        return {n: float(values[:, table.metric(n)].mean()) for n in self.metrics} | {"cost": float(cost.mean())}
 
     def __reduce__(self) -> tuple[Any, ...]:
         return functools.partial(Objective, **self._kwargs), (self.env_id,)
-
-
-def _last(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return the (repeats, metrics) last known values of (repeats, levels, metrics) values; NaN without one."""
-    at = np.maximum((~np.isnan(values)).sum(axis=1) - 1, 0)
-    return np.asarray(np.take_along_axis(values, at[:, None], axis=1)[:, 0])

@@ -9,6 +9,7 @@ import pytest
 
 import hpo_envs
 from hpo_envs.tables import user
+from hpo_envs.tables.table import LOST
 from hpo_envs.tables.user.space import space_of
 from tests.helpers import rejects
 
@@ -41,6 +42,16 @@ def test_fidelity_is_checkpoint_and_held_out_metrics_stay_held_out() -> None:
     repeats = cells.table.values[5, :, 0, 0]
     measured = repeats[~np.isnan(cells.table.cost[5, :, 0])]
     assert cells({"key": key}, fidelity=1)["validation_loss"] == pytest.approx(measured.mean())
+
+
+def test_diverged_runs_have_the_scores_of_environments() -> None:
+    function, p = hpo_envs.Objective("CellMiniLC-v0"), gym.make("CellMiniLC-v0").unwrapped.params  # type: ignore[attr-defined]
+    rows, (name,) = np.flatnonzero(np.isin(function.table.status, LOST).any(axis=1))[:20], p.objectives
+    for level in (0, 1, len(function.fidelities) - 1):
+        truth = p.rewarded[0].sign * np.ravel(p.truth(0, np.column_stack([rows, np.full(20, level)])))
+        keys = [{"key": function.table.keys[row]} for row in rows.tolist()]
+        found = [function(key, fidelity=function.fidelities[level])[name] for key in keys]
+        np.testing.assert_allclose(found, truth)
 
 
 def test_objective_is_pickled_by_its_id() -> None:
