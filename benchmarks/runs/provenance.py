@@ -397,7 +397,9 @@ def _read(name: str, path: Path, changed: int, size: int) -> tuple[str, tuple[st
 def _imports(tree: ast.Module, name: str, path: Path) -> Iterator[str]:
     """Names that a module imports, with the packages that contain them; they may be functions or classes."""
     package = name if path.name == "__init__.py" else name.rpartition(".")[0]
-    yield from _parents(name)
+    if name in MAIN:  # of a program begun by `python -m`, which may import relatively
+        package = vars(sys.modules[name])["__package__"] or ""
+    yield from _parents(package or name)
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:

@@ -145,6 +145,18 @@ def test_function_of_script_is_what_it_needs(tmp_path: Path, function: str) -> N
         assert {n for n, digest in said(**changed).items() if first[n] != digest} == {"__main__"}
 
 
+@pytest.mark.parametrize("run", ["inner.program", "inner"])
+def test_program_of_package_may_import_relatively(tmp_path: Path, run: str) -> None:
+    (tmp_path / "inner").mkdir()
+    program = "from hpo_envs.benchmarks.runs import provenance\nfrom . import helper\ndef f(c): return helper.k\n"
+    files = {"__init__": "", "helper": "k = 2", "program": program + "print(provenance.of_agent(f).outside)"}
+    for name, text in (files | {"__main__": files["program"]}).items():
+        (tmp_path / "inner" / f"{name}.py").write_text(text)
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
+    done = subprocess.run([sys.executable, "-m", run], env=environment, capture_output=True, text=True, check=True)
+    assert {"__main__", "inner", "inner.helper"} == ast.literal_eval(done.stdout).keys()
+
+
 ANYTHING = """
 import ast, functools, math, operator, sys
 import numpy as np
