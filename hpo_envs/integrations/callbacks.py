@@ -53,7 +53,7 @@ def lightning_callback(trial: Trial, monitor: str) -> Any:
 
 
 def keras_callback(trial: Trial, monitor: str) -> Any:
-    """Return a Keras callback that reports after each epoch and ends training once the trial should stop.
+    """Return a Keras callback that reports after epochs with `monitor`, and ends training once the trial should stop.
 
     Args:
         trial: Trial of the evaluation.
@@ -65,11 +65,18 @@ def keras_callback(trial: Trial, monitor: str) -> Any:
     """
     from keras.callbacks import Callback
 
-    report = _reporter(trial, monitor)
+    report, seen = _reporter(trial, monitor), dict[str, Any]()
 
     class Reports(Callback):  # type: ignore[misc]
         def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+            seen.update(logs or {})
+            if monitor.startswith("val_") and not any(name.startswith("val_") for name in logs or {}):
+                return  # `validation_freq` leaves this epoch out
             self.model.stop_training = report(logs or {}, epoch + 1) or self.model.stop_training
+
+        def on_train_end(self, logs: Any = None) -> None:
+            if monitor not in seen:
+                report(seen, 1)  # raises
 
     return Reports()
 

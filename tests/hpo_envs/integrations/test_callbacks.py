@@ -36,13 +36,13 @@ def lightly_boosted(config: dict[str, Any], trial: Trial) -> None:
     lightgbm.LGBMClassifier(**given).fit(*TRAIN, eval_set=[TEST], eval_metric="auc", callbacks=reports)
 
 
-def layered(config: dict[str, Any], trial: Trial) -> None:
+def layered(config: dict[str, Any], trial: Trial, **given: Any) -> None:
     keras = pytest.importorskip("keras")
     keras.utils.set_random_seed(0)
     model = keras.Sequential([keras.layers.Input((30,)), keras.layers.Dense(1, activation="sigmoid")])
     model.compile(keras.optimizers.SGD(config["rate"]), "binary_crossentropy", metrics=["accuracy"])
     reports = [callbacks.keras_callback(trial, "val_accuracy")]
-    model.fit(*TRAIN, epochs=9, validation_data=TEST, verbose=0, callbacks=reports)
+    model.fit(*TRAIN, epochs=9, validation_data=TEST, verbose=0, callbacks=reports, **given)
 
 
 def lightning(config: dict[str, Any], trial: Trial) -> None:
@@ -99,6 +99,15 @@ def test_epochs_are_reported_and_trainings_stopped(train: Any, package: str, mon
         assert [step for step, _ in e.curve] == list(range(1, len(e.curve) + 1))
         assert e.reward == e.curve[-1][1] > 0.3
         assert e.status == "truncated" or len(e.curve) == 9
+
+
+def test_keras_may_validate_in_some_epochs(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KERAS_BACKEND", "torch")
+    trial = Trial(0, {}, tmp_path)
+    layered({"rate": 0.1}, trial, validation_freq=2)
+    assert [step for step, _ in trial.curve] == [2, 4, 6, 8]
+    with pytest.raises(ValueError, match="monitor must be one of accuracy, loss, got 'val_accuracy'"):
+        layered({"rate": 0.1}, Trial(1, {}, tmp_path), validation_freq=10)
 
 
 def test_mistakes_are_named(tmp_path: Any) -> None:
