@@ -128,6 +128,14 @@ def test_wrong_arguments_are_answered_by_tune(given: dict[str, Any], message: st
         tune(lambda config: config["x"], given.pop("space", SPACE), budget=2, progress=False, **given)
 
 
+def test_functions_that_report_need_agents_of_whole_space() -> None:
+    def reports(config: Any, trial: Any) -> None: ...
+
+    for given in ({"objective": ("a", "b"), "goal": ("max", "max")}, {"agent": "asha"}):
+        with pytest.raises(ValueError, match=r"epochs\) where the agent chooses from candidates, as auto does for sev"):
+            tune(reports, SPACE, epochs=3, budget=9, **given)
+
+
 def test_start_points_come_first_and_once(tmp_path: Path) -> None:
     given: dict[str, Any] = {"out": tmp_path, "progress": False}
     points = [{"x": 0.1, "kind": "bad"}, {"x": 0.7, "kind": "good", "depth": 2}]

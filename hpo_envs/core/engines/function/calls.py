@@ -1,5 +1,6 @@
 """Calls of a user's function: exceptions, NaN, missing scores, seconds as cost, pausable trainings."""
 
+import functools
 import inspect
 import math
 import time
@@ -60,9 +61,16 @@ def name_of(function: Function) -> str:
     return str(getattr(function, "__qualname__", type(function).__qualname__))
 
 
-def form_of(function: Function) -> Form:
-    """Return the form of a function: `epochs` for generators, else by its signature; `score` without one."""
-    if inspect.isgeneratorfunction(function):
+def form_of(function: Function, trained: bool) -> Form:
+    """Return the form of a function: `epochs` for generators, else by its signature; `score` without one.
+
+    Decorated generators count if it is `trained` by epochs; else the decorator may return their last score.
+    """
+    inner = function
+    while isinstance(inner, functools.partial):
+        inner = inner.func
+    bodies = (inner, type(inner).__call__, inspect.unwrap(inner) if trained else None)
+    if any(map(inspect.isgeneratorfunction, bodies)):
         return "epochs"
     return "checkpoints" if {"resume_from", "epochs"} <= _arguments(function) else "score"
 
@@ -105,7 +113,7 @@ def check_form(function: Function, epochs: Any, trials: bool, reports: bool) -> 
     `epochs` is None unless evaluations have epochs. `trials`: as `trial` in `check_signature`; `reports`: whether a
     function that returns a score may have epochs, because it reports them to its argument `trial`.
     """
-    form = form_of(function)
+    form = form_of(function, epochs is not None)
     check_signature(function, form, trials)
     if epochs is None:
         if form != "score":
@@ -113,9 +121,10 @@ def check_form(function: Function, epochs: Any, trials: bool, reports: bool) -> 
         return form
     check_int("epochs", epochs)
     if form == "score" and not (reports and takes_trial(function)):
-        raise ValueError(
-            f"function must yield a score after each epoch or be function(config, resume_from, epochs), got {function}"
-        )
+        rule = "yield a score after each epoch or be function(config, resume_from, epochs)"
+        if trials and takes_trial(function):
+            rule += " where the agent chooses from candidates, as auto does for several objectives"
+        raise ValueError(f"function must {rule}, got {function}")
     return form
 
 

@@ -1,5 +1,6 @@
 """Environments on a function: results of calls, costs of steps, and trainings that are paused and resumed."""
 
+import functools
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -43,16 +44,29 @@ def resumed(config: dict[str, Any], resume_from: Path, epochs: int) -> dict[str,
 
 
 def test_forms_are_told_by_signature() -> None:
-    assert [form_of(f) for f in (train, epochs, resumed, float)] == ["score", "epochs", "checkpoints", "score"]
+    assert [form_of(f, False) for f in (train, epochs, resumed, float)] == ["score", "epochs", "checkpoints", "score"]
     assert resolve(f"{__name__}:train") is train
     assert name_of(train) == "train"
     for wrong in ("math:nothing", "no_such_module:f", 3, "math"):
         rejects("function must be", resolve, wrong)
 
 
+def test_decorated_generators_and_objects_train_by_epochs() -> None:
+    class Trainer:
+        def __call__(self, config: dict[str, Any]) -> Iterator[float]:
+            yield 1.0
+
+    @functools.wraps(epochs)
+    def decorated(config: dict[str, Any]) -> Any:
+        return epochs(config)
+
+    assert [form_of(f, True) for f in (Trainer(), decorated, functools.partial(decorated))] == ["epochs"] * 3
+    assert (form_of(Trainer(), False), form_of(decorated, False)) == ("epochs", "score")
+
+
 def test_function_that_takes_no_dict_is_rejected_before_it_is_called() -> None:
     for function in (train, epochs, resumed, float, lambda c, seed=0: 1.0):
-        check_signature(function, form_of(function))
+        check_signature(function, form_of(function, False))
     for wrong in (lambda lr, layers: 1.0, lambda: 1.0, lambda *, config: 1.0):
         rejects(r"function must take one dict .* train\(config\), got .*<lambda>\(", check_signature, wrong, "score")
 
