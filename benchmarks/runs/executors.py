@@ -67,7 +67,7 @@ class Calls(contextlib.AbstractContextManager["Calls"]):
 
 
 class PooledCalls(Calls):
-    """Calls on an executor with the interface of `concurrent.futures`: of Python, loky, Dask, submitit, mpi4py.
+    """Calls on an executor with the interface of `concurrent.futures`: of Python, loky, Dask, mpi4py.
 
     A call whose worker died is retried alone, to find the one that kills its worker. A pool that breaks when a worker
     dies, as pools of processes do, is replaced if there is a factory.

@@ -75,7 +75,7 @@ def tune(
         workers: Largest number of concurrent evaluations.
         out: Folder of the search; None: a temporary folder.
         executor: `serial`, `processes`, `threads` or `auto`; or any `concurrent.futures.Executor` (Dask's, loky's,
-            submitit's, ...), or a factory of one, which replaces a broken pool. `workers` is the number of evaluations
+            mpi4py's, ...), or a factory of one, which replaces a broken pool. `workers` is the number of evaluations
             that it gets at once.
         objective: Name of the score, or a tuple of names.
         goal: `max` or `min`, or a tuple with one of them per objective.

@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import platform
 import sys
+import threading
 import time
 import traceback
 import warnings
@@ -193,6 +194,23 @@ def processes(workers: int, function: Function) -> PooledCalls:
     return pool
 
 
+class _Threads:
+    """Executor with a thread for each call, which ends with the program: an interrupted one waits for none."""
+
+    def submit(self, function: Function, *arguments: Any) -> concurrent.futures.Future[Any]:
+        future: concurrent.futures.Future[Any] = concurrent.futures.Future()
+        future.set_running_or_notify_cancel()
+
+        def work() -> None:
+            try:
+                future.set_result(function(*arguments))
+            except BaseException as error:
+                future.set_exception(error)
+
+        threading.Thread(target=work, daemon=True).start()
+        return future
+
+
 def executor_of(kind: Any, workers: int, function: Function) -> Calls:
     """Return the workers that evaluate a function.
 
@@ -218,7 +236,7 @@ def executor_of(kind: Any, workers: int, function: Function) -> Calls:
     if kind == "serial":
         return Calls()
     if kind == "threads":
-        return PooledCalls(functools.partial(concurrent.futures.ThreadPoolExecutor, workers), losses=0)
+        return PooledCalls(_Threads, workers, losses=0)
     if reason is not None:
         raise ValueError(f"function must be one that other processes can import (or executor='threads'): {reason}")
     return processes(workers, function)
@@ -226,8 +244,9 @@ def executor_of(kind: Any, workers: int, function: Function) -> Calls:
 
 def not_importable(function: Function) -> str | None:
     """Return why other processes cannot import a function; None if no reason is known."""
-    if getattr(function, "__module__", "") == "__main__" and not hasattr(sys.modules["__main__"], "__file__"):
-        return f"{name_of(function)} was defined in an interactive session"
+    file = getattr(sys.modules["__main__"], "__file__", "")
+    if getattr(function, "__module__", "") == "__main__" and not os.path.isfile(file):
+        return f"{name_of(function)} was defined in an interactive session or on standard input"
     try:
         ForkingPickler.dumps(function)
     except Exception as error:  # whatever a part of it raises

@@ -81,8 +81,23 @@ def test_what_other_processes_can_import(monkeypatch: pytest.MonkeyPatch) -> Non
         return 1.0
 
     interactive.__module__ = "__main__"
-    monkeypatch.delattr(sys.modules["__main__"], "__file__", raising=False)
-    assert not_importable(interactive) == f"{interactive.__qualname__} was defined in an interactive session"
+    for file in (None, "<stdin>"):
+        monkeypatch.delattr(sys.modules["__main__"], "__file__", raising=False)
+        if file:
+            monkeypatch.setattr(sys.modules["__main__"], "__file__", file, raising=False)
+        assert "an interactive session or on standard input" in str(not_importable(interactive))
+
+
+@pytest.mark.hostile
+def test_interrupted_program_does_not_wait_for_its_threads() -> None:
+    program = """import signal, time
+from hpo_envs.tuning import tune
+def f(config):
+    signal.raise_signal(signal.SIGINT)
+    time.sleep(300)
+tune(f, {"x": (0.0, 1.0)}, budget=4, workers=2, executor="threads", progress=False)"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=100, check=False)
+    assert done.stderr.endswith("KeyboardInterrupt\n")
 
 
 def job(function: Any, form: Any = "score", **given: Any) -> Job:
