@@ -61,6 +61,8 @@ class UserTable(HPOEnv):
         cls, name: str = "example", *, table: Any = None, objective: Objectives | None = None, **kwargs: Any
     ) -> Params:
         t = own_table(name, table)
+        if table is not None and name not in ("example", t.name.removeprefix(user.PREFIX)):
+            raise ValueError(f"table must be left out for the id of the table {name!r}, got {t.name}")
         return cls._engine(t, objective=t.metric_names[0] if objective is None else objective, **kwargs)
 
     _engine: ClassVar[Callable[..., Params]]

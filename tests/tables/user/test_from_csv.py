@@ -169,6 +169,9 @@ def test_errors_of_ids_and_names(table: Table) -> None:
     rejects("env_id must be a registered id", run, "random", "TableHPO-nothing-v0", [0])
     rejects("table must be a Table, the path of an .npz file or the name", gym.make, "TableHPO-v0", table=3)
     assert gym.make("TableHPO-v0").unwrapped.table.name == "user/example"
+    other = {"name": "sweep", "table": store.load("user/example")}
+    rejects("for the id of the table 'sweep', got user/example", gym.make, "TableHPO-v0", **other)
+    assert gym.make("TableHPO-v0", name="sweep", table=table).unwrapped.table.name == "user/sweep"
     rejects("got 'swep', did you mean 'sweep'", gym.make, "TableHPO-v0", table="swep")
 
 
