@@ -44,7 +44,7 @@ class Tuned:
 
     @property
     def best(self) -> Evaluation:
-        """The best evaluation, with `config` and `metrics`.
+        """The best evaluation, of a complete training if there is one, with `config` and `metrics`.
 
         Raises:
             ValueError: There are several objectives (see `pareto`), no evaluation succeeded, or none is feasible.

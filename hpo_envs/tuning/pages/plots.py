@@ -12,7 +12,7 @@ from hpo_envs.benchmarks.report.page import Drawn, figure
 from hpo_envs.tuning.record import Evaluation, plain
 
 LOOKS = {
-    "evaluations": 0, "best so far": 1, "failed": 6, "infeasible": 3, "stopped early": 4, "paused": 2, "running": 5,
+    "evaluations": 0, "best so far": 1, "failed": 6, "infeasible": 3, "stopped early": 4, "paused": 4, "running": 5,
 }  # fmt: skip
 LOOKS |= {"Pareto front": 1, "predicted mean": 2}
 """Index of the colour of each series."""
