@@ -33,6 +33,9 @@ LARGEST = 10_000_000
 LINGER = 1.0
 """Seconds for which the children of a program may still write to its output after it has ended."""
 
+ENDING = 0.2
+"""Seconds in which a program that should stop may end by itself."""
+
 OPTION = re.compile(r"--?[A-Za-z][\w-]*")
 """Pattern of an argument that names an option, whose value is the next argument."""
 
@@ -114,6 +117,7 @@ class Program:
         output = ""
         given: Any = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE}
         given |= {"start_new_session": True, "preexec_fn": self._limit if os.name == "posix" else None}
+        given |= {"env": {"PYTHONUNBUFFERED": "1", **os.environ}}  # reports come at once
         command = _filled(self._arguments, values)
         with tempfile.TemporaryFile() as errors:
             with subprocess.Popen(command, stderr=errors, **given) as process:  # noqa: S603 (the user's own command)
@@ -126,7 +130,10 @@ class Program:
                             output = output[-LARGEST:]
                         _report(line, trial)
                         if trial.should_stop and not trial.complete:  # a complete one has yet to print its score
-                            return None
+                            try:  # one whose output was buffered, and comes at its end, has trained to it
+                                process.wait(ENDING)
+                            except subprocess.TimeoutExpired:
+                                return None
                     status = process.wait()
                 finally:  # with the children in its session
                     with contextlib.suppress(ProcessLookupError, PermissionError):

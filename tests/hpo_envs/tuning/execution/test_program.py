@@ -1,5 +1,6 @@
 """Programs as functions: command line, score, limits and end."""
 
+import importlib
 import os
 import shlex
 import signal
@@ -117,6 +118,19 @@ print('{{"score": %f, "latency": 5}}' % (x - 1))"""
     assert Path(saved).read_text() == "111"
 
 
+def test_buffered_reports_of_an_ended_program_stop_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    body = """
+x = float(sys.argv[1])
+lines = ['{"epoch": %d, "score": %f}' % (e, -x if e < 20 else x) for e in range(1, 28)]
+sys.stdout.write(chr(10).join(lines + ['{"score": %f, "env": %s}' % (x, os.environ["PYTHONUNBUFFERED"])]))"""
+    monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
+    monkeypatch.setattr(importlib.import_module("hpo_envs.tuning.execution.program"), "ENDING", 20.0)
+    points = [{"x": x} for x in (0.1, 0.2, 0.3, 0.9, 0.8, 0.95)]
+    tuned = tune(program(tmp_path, body), {"x": (0.0, 1.0)}, points=points, budget=6, progress=False)
+    assert [(e.status, e.metrics["env"]) for e in tuned] == [("ok", 1.0)] * 6
+    assert tuned.best_config == {"x": 0.95}
+
+
 def test_resumed_search_reads_the_same_score(tmp_path: Path) -> None:
     given: dict[str, Any] = {"space": {"x": (0.0, 1.0)}, "out": tmp_path / "mine", "progress": False}
     body = "print('acc=1 loss=2')"
@@ -193,10 +207,13 @@ def test_child_that_keeps_the_output_open_is_not_awaited(apart: bool, tmp_path: 
 
 
 def test_reports_of_program_stop_it_early(tmp_path: Path) -> None:
-    body = (
-        "x = float(sys.argv[1])\nfor e in range(1, 10): print(json.dumps({'score': x - 1 / e, 'epoch': e}), flush=True)"
-    )
-    tuned = tune(program(tmp_path, body), {"x": (0.0, 1.0)}, agent="random", budget=8, progress=False)
+    body = f"""
+x, path = float(sys.argv[1]), {str(tmp_path / "mine" / "reports")!r} + "/" + sys.argv[2]
+for e in range(1, 10):
+    print(json.dumps({{"score": x - 1 / e, "epoch": e}}))
+    while not os.path.exists(path) or open(path).read().count(chr(10)) < e: time.sleep(0.001)"""
+    given: dict[str, Any] = {"agent": "random", "budget": 8, "out": tmp_path / "mine", "progress": False}
+    tuned = tune(program(tmp_path, body, "{x} {trial}"), {"x": (0.0, 1.0)}, **given)
     assert any(e.status == "truncated" for e in tuned)
     best = max(tuned, key=lambda e: e.config["x"])
     assert best.reward == best.config["x"] - 1 / 9
