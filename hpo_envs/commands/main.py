@@ -85,7 +85,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     screen.open_closed()
     with screen.on(), _stops():
-        return _main(list(sys.argv[1:] if argv is None else argv))
+        status = _main(list(sys.argv[1:] if argv is None else argv))
+    threads = [t for t in threading.enumerate() if type(t) is threading.Thread and not t.daemon]
+    if argv is None and status == INTERRUPTED and threads and "--executor" in " ".join(sys.argv):  # its agents may wait
+        with contextlib.suppress(OSError, ValueError):
+            sys.stdout.flush()
+        os._exit(status)
+    return status
 
 
 @contextlib.contextmanager

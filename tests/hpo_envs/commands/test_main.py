@@ -141,6 +141,19 @@ def test_ctrl_c_is_quiet(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+def test_stopped_command_does_not_wait_for_an_agent_in_a_thread(tmp_path: Path) -> None:
+    (tmp_path / "waiting.py").write_text("""import concurrent.futures, os, signal, time
+pool = concurrent.futures.ThreadPoolExecutor
+def waits(problem, seed):
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(1000)
+""")
+    words = ["compare", "--agents", "waiting:waits", "--budget", "2", "--seeds", "1", "--executor", "waiting:pool"]
+    done = subprocess.run([sys.executable, "-m", "hpo_envs", *words], cwd=tmp_path, capture_output=True, timeout=100)
+    assert (done.returncode, b"the same command resumes" in done.stderr) == (130, True)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 @pytest.mark.parametrize("name, background", [("SIGTERM", False), ("SIGHUP", False), ("SIGTERM", True)])
 def test_search_that_is_told_to_end_says_that_it_resumes(
     name: str, background: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
