@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import contextlib
+import ctypes
 import functools
 import multiprocessing
 import os
@@ -195,7 +196,10 @@ def processes(workers: int, function: Function) -> PooledCalls:
 
 
 class _Threads:
-    """Executor with a thread for each call, which ends with the program: an interrupted one waits for none."""
+    """Executor with a thread for each call; `shutdown` interrupts those that run, and waits for at most a second."""
+
+    def __init__(self) -> None:
+        self._running = dict[concurrent.futures.Future[Any], threading.Thread]()
 
     def submit(self, function: Function, *arguments: Any) -> concurrent.futures.Future[Any]:
         future: concurrent.futures.Future[Any] = concurrent.futures.Future()
@@ -203,12 +207,26 @@ class _Threads:
 
         def work() -> None:
             try:
-                future.set_result(function(*arguments))
+                result = function(*arguments)
             except BaseException as error:
                 future.set_exception(error)
+            else:
+                future.set_result(result)
 
-        threading.Thread(target=work, daemon=True).start()
+        self._running = self._unfinished() | {future: threading.Thread(target=work, daemon=True)}
+        self._running[future].start()
         return future
+
+    def shutdown(self, **_: bool) -> None:
+        interrupt = ctypes.pythonapi.PyThreadState_SetAsyncExc
+        running = self._unfinished().values()
+        for thread in running:
+            interrupt(ctypes.c_ulong(thread.ident or 0), ctypes.py_object(KeyboardInterrupt))
+        for thread in running:
+            thread.join(1 / len(running))
+
+    def _unfinished(self) -> dict[concurrent.futures.Future[Any], threading.Thread]:
+        return {future: thread for future, thread in self._running.items() if not future.done()}
 
 
 def executor_of(kind: Any, workers: int, function: Function) -> Calls:

@@ -88,6 +88,25 @@ def test_what_other_processes_can_import(monkeypatch: pytest.MonkeyPatch) -> Non
         assert "an interactive session or on standard input" in str(not_importable(interactive))
 
 
+def test_interrupted_threads_end() -> None:
+    begun, ended = threading.Event(), threading.Event()
+
+    def endless(x: int) -> None:
+        begun.set()
+        try:
+            while True:
+                time.sleep(0.001)
+        finally:
+            ended.set()
+
+    with executor_of("threads", 2, endless) as pool:
+        pool.submit(endless, 1)
+        pool.submit(wait_for, __file__)
+        assert pool.next() == __file__
+        begun.wait()
+    assert ended.wait(60)
+
+
 @pytest.mark.hostile
 def test_interrupted_program_does_not_wait_for_its_threads() -> None:
     program = """import signal, time
