@@ -119,7 +119,7 @@ def check_reward(reward: Any, objectives: int) -> None:
 
 
 def is_random(agent: Agent, count: int) -> bool:
-    """Return whether an agent's first `count` evaluations are those of random search, by its `random_first`.
+    """Return whether an agent draws its first `count` evaluations at random, by its `random_first`.
 
     A class of another package must state the attribute itself, since one that it inherits may not fit its `ask`.
     """

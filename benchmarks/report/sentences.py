@@ -141,17 +141,18 @@ def _random(track: Mapping[str, Any]) -> list[str]:
 
 
 def _same_as_random(track: Mapping[str, Any]) -> list[str]:
-    """Sentences on agents identical to random search: their budget ends within their random initial design."""
+    """Sentences on agents that only draw at random: their budget ends within their random initial design."""
     n = len(track["environments"])
     groups: dict[int, list[str]] = {}
     for r in track["ranking"]:
         if r["random"] and r["agent"] != "random":
             groups.setdefault(r["random"], []).append(r["agent"])
     doubles = track.get("doubles", ())
-    said = [f"Not listed, identical to random search within this budget: {listed(doubles)}."] if doubles else []
+    said = [f"Not listed, random search within this budget: {listed(doubles)}."] if doubles else []
     return said + [
-        f"Within this budget {listed(names)} {'is' if len(names) == 1 else 'are'} identical to random search"
-        f"{'' if k == n else f' on {k} of {n} tasks'}: all evaluations are of the random initial design."
+        f"Within this budget {listed(names)} {'is' if len(names) == 1 else 'are'} random search"
+        f"{'' if k == n else f' on {k} of {n} tasks'}: all evaluations are of the random initial design, so that "
+        "differences from random search are chance."
         for k, names in groups.items()
     ]
 

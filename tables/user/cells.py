@@ -36,7 +36,7 @@ OUTCOMES = {
     TRUNCATED: r"pruned|(early[ _-]?)?stopp?(ed)?|truncated|cancell?ed|interrupted|preempt(ed|ing)|capped|abandoned",
     OK: r"finished|completed?|success|succeeded|successful|done|ok|terminated",
     UNFINISHED: r"running|pending|waiting|queued|scheduled|in[ _-]?progress|created|paused|starting|submitted|new|"
-    r"candidate|staged",
+    r"candidate|staged|deleted",
 }
 """Code of a status -> pattern of the words for it, in lower case."""
 

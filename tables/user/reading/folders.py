@@ -121,8 +121,9 @@ def _document(path: Path, content: bytes, csv: Csv) -> Document:
         found = {f"override.{k}": v.strip("'\"") for k, v in pairs if k and not k.startswith("hydra")}
         return Document([found], listed=False)
     if _is_stored(path):
-        last = text.strip().rpartition("\n")[2].split(" ")
-        value = last[1] if path.parent.name == "metrics" and len(last) > 1 else text.strip()
+        value, points = text.strip(), [line.split(" ") for line in text.strip().split("\n")]
+        if path.parent.name == "metrics" and all(len(line) > 1 for line in points):  # time, value, step
+            value = max(points, key=lambda line: [int(n) if n.isdecimal() else 0 for n in (line[-1], line[0])])[1]
         return Document([{f"{path.parent.name}.{path.name}": value}], listed=False)
     if path.name == "meta.yaml":
         return Document([_of_mlflow(of_yaml(text), path.parent.name)], listed=False)
@@ -140,6 +141,7 @@ def _of_mlflow(meta: RunDocument, run: str) -> RunDocument:
     """Return the id of a run in MLflow's file store, and its status and duration in seconds if `meta` has them."""
     start, end, code = (meta.get(key, "") for key in ("start_time", "end_time", "status"))
     times = {"seconds": (end - start) / 1000} if is_number(start) and is_number(end) else {}
+    code = "deleted" if meta.get("lifecycle_stage") == "deleted" else code
     state = MLFLOW.get(code, code) if isinstance(code, int) else str(code)
     found = {"run_id": run} | ({"status": state} if code != "" else {})
     return found | times

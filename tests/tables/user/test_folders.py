@@ -234,3 +234,14 @@ def test_tables_beyond_fifty_are_not_compared() -> None:
     found = documents.of_json("a.json", json.dumps(tables).encode())
     assert len(found.lines) == 1
     assert [d.text for d in found.decisions] == ["no key joins it"]
+
+
+def test_deleted_runs_of_mlflow_are_left_out_and_the_last_step_counts(tmp_path: Path) -> None:
+    for i in range(6):
+        run = tmp_path / "1" / f"r{i}"
+        stage = "deleted" if i == 5 else "active"
+        put(run / "meta.yaml", f"run_id: r{i}\nstatus: 3\nlifecycle_stage: {stage}\n")
+        put(run / "params" / "lr", f"0.{i + 1}")
+        put(run / "metrics" / "acc", f"17 0.5 1\n19 0.{i}7 2\n18 0.1 0\n")
+    table = user.from_csv(tmp_path, "acc", "max")
+    assert sorted(table.final("acc")) == [0.07, 0.17, 0.27, 0.37, 0.47]
