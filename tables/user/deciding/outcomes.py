@@ -153,7 +153,7 @@ def ended(found: Decisions) -> Decisions:
     going = known == UNFINISHED
     if going.all():
         raise ValueError(f"column {column}: must have at least one run that has ended, got {len(going)} unfinished")
-    text = f"; {count(int(going.sum()), 'run')} going on or deleted, left out" if going.any() else ""
+    text = f"; {count(int(going.sum()), 'run')} still going on, left out" if going.any() else ""
     said.append(frame.of("status", f"how a run ended{text}", column))
     frame, known = frame.only(~going), known[~going]
     values, status = scores(frame, found.stated.score)
