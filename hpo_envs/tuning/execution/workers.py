@@ -262,9 +262,11 @@ def executor_of(kind: Any, workers: int, function: Function) -> Calls:
 
 def not_importable(function: Function) -> str | None:
     """Return why other processes cannot import a function; None if no reason is known."""
-    file = getattr(sys.modules["__main__"], "__file__", "")
-    if getattr(function, "__module__", "") == "__main__" and not os.path.isfile(file):
-        return f"{name_of(function)} was defined in an interactive session or on standard input"
+    main = sys.modules["__main__"]
+    name = getattr(getattr(main, "__spec__", None), "name", "")  # processes import no main module of a package
+    found = os.path.isfile(getattr(main, "__file__", "")) and not name.endswith("__main__")
+    if getattr(function, "__module__", "") == "__main__" and not found:
+        return f"{name_of(function)} was defined in an interactive session, on standard input or in __main__.py"
     try:
         ForkingPickler.dumps(function)
     except Exception as error:  # whatever a part of it raises

@@ -8,7 +8,9 @@ import subprocess
 import sys
 import threading
 import time
+from importlib.machinery import ModuleSpec
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -81,11 +83,13 @@ def test_what_other_processes_can_import(monkeypatch: pytest.MonkeyPatch) -> Non
         return 1.0
 
     interactive.__module__ = "__main__"
-    for file in (None, "<stdin>"):
-        monkeypatch.delattr(sys.modules["__main__"], "__file__", raising=False)
-        if file:
-            monkeypatch.setattr(sys.modules["__main__"], "__file__", file, raising=False)
-        assert "an interactive session or on standard input" in str(not_importable(interactive))
+    for file, spec in ((None, None), ("<stdin>", None), (__file__, ModuleSpec("package.__main__", None))):
+        main = ModuleType("__main__")
+        main.__file__, main.__spec__ = file, spec
+        if file is None:
+            del main.__file__
+        monkeypatch.setitem(sys.modules, "__main__", main)
+        assert "an interactive session, on standard input or in __main__.py" in str(not_importable(interactive))
 
 
 def test_interrupted_threads_end() -> None:
