@@ -27,7 +27,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from importlib.machinery import ModuleSpec
 from importlib.metadata import version
 from pathlib import Path
-from types import CellType, CodeType, FunctionType
+from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 from zipimport import zipimporter
 
@@ -260,7 +260,7 @@ def _definitions(thing: Any) -> list[Any]:
 
 
 def data_of(function: Callable[..., Any]) -> dict[str, str]:
-    """Return the digests of a function's data by name: of what it closes over, defaults, fixed arguments, attributes.
+    """Return the digests of a function's data by name: of globals, closures, defaults, fixed arguments, attributes.
 
     They tell a search that resumes with other data, of which the code is the same. Numbers, texts, arrays, tables, and
     collections of these count by value, other objects only by type.
@@ -280,6 +280,7 @@ def data_of(function: Callable[..., Any]) -> dict[str, str]:
             values = {name: cell.cell_contents for name, cell in cells if cell != CellType()}
             parameters = inspect.signature(part, follow_wrapped=False).parameters
             values |= {name: p.default for name, p in parameters.items() if p.default is not p.empty}
+            values |= _globals(part)
         else:
             values = {} if isinstance(part, type) else getattr(part, "__dict__", {})
         owner = getattr(part, "__name__", type(part).__name__)
@@ -295,6 +296,20 @@ def data_of(function: Callable[..., Any]) -> dict[str, str]:
         with contextlib.suppress(Exception):  # of a user's object, or of one that contains itself
             found[name] = _digest(_plain(value).encode())
     return found
+
+
+def _globals(function: FunctionType) -> dict[str, Any]:
+    """Return the globals that a function's code names, without modules, classes and functions of other modules."""
+    codes = [function.__code__]
+    for code in codes:  # which grows
+        codes += [constant for constant in code.co_consts if isinstance(constant, CodeType)]
+    names = {name: function.__globals__.get(name) for code in codes for name in code.co_names}
+    return {
+        name: value
+        for name, value in names.items()
+        if value is not None and not isinstance(value, (ModuleType, type))
+        and (not inspect.isroutine(value) or _module(value) == function.__module__)
+    }  # fmt: skip
 
 
 def _module(thing: Any) -> str:

@@ -11,7 +11,7 @@ from hpo_envs.core.engines.function.params import FunctionParams
 from hpo_envs.tables.table import Table, feature_matrix, is_number
 from hpo_envs.tables.user.space import Points, raw_of
 from hpo_envs.tuning.constraints import breaks, violations
-from hpo_envs.tuning.record import encoded
+from hpo_envs.tuning.record import Evaluation, encoded
 from hpo_envs.tuning.tuned import Tuned, load
 
 Known = tuple[Mapping[str, Any], Mapping[str, Any], Any]
@@ -154,9 +154,12 @@ def _read(given: Any, params: FunctionParams) -> tuple[str, Iterator[Known]]:
         def choice(name: str, value: Any) -> Any:  # classes and functions are texts after reading from disk
             return texts.get(name, {}).get(value, value) if isinstance(value, str) else value
 
+        def forecast(e: Evaluation) -> Mapping[str, Any]:  # of a training that was stopped early
+            return e.metrics if e.forecast is None else {**e.metrics, objectives[0]: e.forecast}
+
         least = min((e.left for e in given.successes), default=0)  # scores of different epochs are not comparable
         return called, (
-            ({k: choice(k, v) for k, v in e.config.items()}, e.metrics, e.spent)
+            ({k: choice(k, v) for k, v in e.config.items()}, forecast(e), e.spent)
             for e in given.successes
             if e.left == least
         )

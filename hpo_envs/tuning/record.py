@@ -86,6 +86,7 @@ class Evaluation:
         repeats: Number of the evaluation that this one repeats to confirm its score; -1: none.
         violations: Signed violation of each constraint, positive where it is violated; empty without a score.
         unknown: Whether there are constraints whose metrics a training that was stopped did not return.
+        stopped: Whether the tuner stopped the training early, or the budget did.
         left: Epochs left to train, if the agent paused the training after this evaluation; else 0.
     """
 
@@ -110,6 +111,7 @@ class Evaluation:
     repeats: int = -1
     owner: str = ""
     left: int = 0
+    stopped: bool = False
     unknown: bool = False
 
     def __repr__(self) -> str:
@@ -123,8 +125,8 @@ class Evaluation:
 
     @property
     def whole(self) -> bool:
-        """False for a training with a score that is paused, or that has reports and ended early; else True."""
-        return not self.left and (self.status != "truncated" or not self.curve)
+        """False for a training with a score that is paused or was stopped, not by itself; else True."""
+        return not (self.left or self.stopped)
 
     @property
     def reward(self) -> float:
@@ -297,6 +299,8 @@ class SearchRecord:
         if not isinstance(curve, list) or not all(isinstance(point, list) and len(point) == 2 for point in curve):
             return False
         numbers = [record.get("forecast", 0.0), 0.0 if best is None else best, *violations]
+        if type(record.get("stopped", False)) is not bool:
+            return False
         missing = record.get("status") in ("failed", "diverged")
         scores = [0.0] * len(self.header["objectives"]) if rewards is None else rewards
         return (

@@ -543,8 +543,8 @@ class Search:
             status = "truncated"
         cost = math.fsum(o.price for o in outcomes)
         more: dict[str, Any] = {"curve": [list(point) for point in done.curve]} if done.curve else {}
-        if status == "truncated" and done.stopped and done.forecast is not None:
-            more["forecast"] = done.forecast
+        if status == "truncated" and done.stopped:
+            more |= {"stopped": True} | ({} if done.forecast is None else {"forecast": done.forecast})
         if self._constraints and last.status == "ok" and self._constraints.keys() <= last.metrics.keys():
             more["violations"] = violations(self._constraints, last.metrics)
         spent = cost if over is not None or p.budget_unit == p.cost_unit else self._share(begun, done)
@@ -556,6 +556,8 @@ class Search:
         )  # fmt: skip
         if not evaluation.feasible:
             self._forget(done.number)
+        elif done.curve and evaluation.whole and (score := evaluation.metrics[p.rewarded[0].name]) != done.curve[-1][1]:
+            self.trials[done.number].conclude(done.curve[-1][0], score)
         self._note(evaluation)
         return evaluation
 
@@ -606,7 +608,9 @@ class Search:
             hidden = not (evaluation.feasible or self._agent.constrained)
             rewards, status = (p.low, "failed") if hidden else (np.array(evaluation.rewards), status)
             if evaluation.forecast is not None and not hidden:
-                rewards = np.array([p.rewarded[0].sign * evaluation.forecast])
+                forecast = np.array([p.rewarded[0].sign * evaluation.forecast])
+                own = evaluation.metrics[p.rewarded[0].name] != evaluation.curve[-1][1]  # such as the best epoch's
+                rewards = np.maximum(rewards, forecast) if own else forecast
         info = {"cost": evaluation.spent, "metrics": dict(evaluation.metrics), "status": status}
         info |= {"config": dict(evaluation.config), "finished": True}
         if evaluation.violations:

@@ -69,6 +69,11 @@ class Trial:
     def __repr__(self) -> str:
         return f"<Trial {self.number}: {self.config}>"
 
+    def conclude(self, step: int, score: float) -> None:
+        """Store the score that a complete training returned: others are compared with it, not with its last report."""
+        with contextlib.suppress(OSError), open(self._folder / str(self.number), "a", encoding="ascii") as stream:
+            stream.write(json.dumps([step, score]) + "\n")
+
     @property
     def complete(self) -> bool:
         """Whether a training of known length has reported its last step."""
@@ -99,7 +104,8 @@ class Trial:
         last = self.curve[-1][0] if self.curve else 0
         at, value = last + 1 if step is None else scalar(step), scalar(score)
         if not (is_number(at) and isinstance(at, int) and at > last):
-            raise ValueError(f"step must be an int above that of the last report, {last}, got {shown(step)}")
+            rule = f"that of the last report, {last}" if self.curve else "0, as the first step is 1"
+            raise ValueError(f"step must be an int above {rule}, got {shown(step)}")
         if not (isinstance(value, bool) or is_number(value)):
             raise ValueError(f"score must be a number, got {shown(score)}")
         if not abs(value) <= LARGEST:

@@ -6,6 +6,7 @@ import itertools
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set, ValuesView
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -88,7 +89,7 @@ def _check(space: tuple[Hyperparameter, ...]) -> None:
                 raise ValueError(f"condition of {h.name} must name at least one value of {parent}, got none")
             for choice in choices:
                 if above.place(choice) is None:
-                    known = ", ".join(map(repr, above.values)) or "none"
+                    known = ", ".join(map(repr, above.values)) or "none; list them instead of a range"
                     raise ValueError(f"condition of {h.name} must name values of {parent} ({known}), got {choice!r}")
 
 
@@ -155,7 +156,9 @@ def _range(name: str, given: Mapping[str, Any]) -> Hyperparameter:
             raise ValueError(f"step of {name} must be {rule}, got {shown(step)}")
         if not 0 <= (float(high) - float(low)) / step < MOST_STEPS:
             raise ValueError(f"range of {name} must be at most {MOST_STEPS} steps, got {low} to {high} by {step}")
-        values = tuple(low + i * step for i in range(math.floor((high - low) / step + 1e-9) + 1))
+        first, each = Decimal(str(low)), Decimal(str(step))  # 0.1 + 2 * 0.1 is 0.3
+        numbers = (first + i * each for i in range(math.floor((high - low) / step + 1e-9) + 1))
+        values = tuple(map(int if kind == "int" else float, numbers))
         high = values[-1]
     return Hyperparameter(name, kind, float(low), float(high), log, values)
 

@@ -1,9 +1,11 @@
 """Programs in any language to tune: command line, score in the output or a file, memory limit, termination."""
 
+import ast
 import contextlib
 import ctypes
 import hashlib
 import io
+import itertools
 import json
 import math
 import os
@@ -17,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -83,7 +85,7 @@ class Program:
             raise ValueError(f"pattern must have a group that is the score, got {pattern!r}")
 
     def digests(self, space: Iterable[Hyperparameter]) -> dict[str, str]:
-        """Return the digest of each file of at most `LARGEST` bytes among the arguments, such as the script, by name.
+        """Return digests of files of at most `LARGEST` bytes by name: arguments, and modules beside a Python script.
 
         Raises:
             ValueError: A hyperparameter is named `trial`, a name in braces is neither that nor a hyperparameter, or the
@@ -98,7 +100,13 @@ class Program:
         for name in _names(self._file or ""):
             known = [n for n in always if always[n]]
             one_of("names in braces of the score file", name, known, " (hyperparameters that are always active)")
-        files = [Path(a) for a in self._arguments if "{" not in a and Path(a).is_file()]
+        files = {Path(a) for a in self._arguments if "{" not in a and Path(a).is_file()}
+        roots = {script: script.parent for script in files if script.suffix == ".py"}
+        for option, name in itertools.pairwise(self._arguments):
+            if option == "-m" and (module := _module(Path(), name)) is not None:
+                roots[module] = Path()
+        for script, root in roots.items():
+            files |= _modules(script, root, {script})
         data = {str(f): f.read_bytes() for f in files if f.stat().st_size <= LARGEST}
         return {name: hashlib.sha256(content).hexdigest()[:16] for name, content in data.items()}
 
@@ -164,10 +172,45 @@ class Program:
                 raise TypeError(f"program must print a match of {self._pattern!r}, got {output[-200:]!r}")
             named = {name: float(text) for name, text in found[-1].groupdict().items() if text is not None}
             return named or float(found[-1][1])
-        scores = [score for line in output.splitlines() if (score := _parsed(line)) is not None]
+        scores = [score for text in _documents(output) if (score := _parsed(text)) is not None]
         if not scores:
             raise TypeError(f'program must print its score as JSON, such as {{"score": 0.9}}, got {output[-200:]!r}')
         return scores[-1]
+
+
+def _module(root: Path, name: str) -> Path | None:
+    """Return the file of a module in a folder; None if it is elsewhere."""
+    place = root.joinpath(*name.split("."))
+    files = (place.with_suffix(".py"), place / "__main__.py", place / "__init__.py")
+    return next((f for f in files if name and f.is_file()), None)
+
+
+def _modules(script: Path, root: Path, known: set[Path]) -> set[Path]:
+    """Return `known` with the modules below `root` that a Python script imports, and those that they import."""
+    nodes = list[ast.AST]()
+    with contextlib.suppress(SyntaxError, ValueError, RecursionError):
+        nodes += ast.walk(ast.parse(script.read_bytes()))
+    names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    for node in nodes:
+        if isinstance(node, ast.ImportFrom):
+            above = script.parent.relative_to(root).parts if node.level else ()
+            package = [*above[: len(above) + 1 - node.level], *filter(None, [node.module])]
+            names += [".".join([*package, *more]) for more in ([], *([alias.name] for alias in node.names))]
+    for module in filter(None, (_module(root, name) for name in names)):
+        if module not in known:
+            known |= _modules(module, root, known | {module})
+    return known
+
+
+def _documents(output: str) -> Iterator[str]:
+    """Yield the lines of an output, and as one text what is between lines of { and }; blanks may begin no number."""
+    lines = iter(output.splitlines())
+    for line in lines:
+        if line.rstrip() == "{":
+            inside = [line, *itertools.takewhile(lambda text: text.rstrip() != "}", lines), "}"]
+            yield "\n".join(inside)
+        elif line[:1].strip() or "{" in line:
+            yield line
 
 
 def _parsed(line: str) -> Any:

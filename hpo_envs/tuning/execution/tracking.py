@@ -76,5 +76,5 @@ def _logged(evaluation: Evaluation) -> list[tuple[int, dict[str, float]]]:
     """Return (step, metrics) pairs: each report, then, one step later, returned metrics, cost and seconds if finite."""
     reports = [(int(step), {"report": float(score)}) for step, score in evaluation.curve]
     last = reports[-1][0] + 1 if reports else 0
-    numbers = {**evaluation.metrics, "cost": evaluation.cost, "seconds": evaluation.seconds}
+    numbers = {"cost": evaluation.cost, "seconds": evaluation.seconds, **evaluation.metrics}
     return [*reports, (last, {name: value for name, value in numbers.items() if math.isfinite(value)})]

@@ -3,6 +3,7 @@
 import ast
 import hashlib
 import importlib
+import math
 import os
 import py_compile
 import subprocess
@@ -238,3 +239,22 @@ def test_looking_at_code_runs_none_of_it(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.syspath_prepend(str(tmp_path))
     found = provenance.of_agent("unread.inner.agent:Agent").outside
     assert list(found) == ["unread", "unread.inner", "unread.inner.agent", "unread.inner.tools"]
+
+
+SETTINGS: dict[str, float] = {"k": 2.0}
+
+
+def scaled(x: float) -> float:
+    return SETTINGS["k"] * x
+
+
+def of_settings(config: dict[str, float]) -> float:
+    return scaled(config["x"]) + math.pi
+
+
+def test_globals_that_a_function_names_are_its_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = provenance.data_of(of_settings)
+    assert {*before} == {"of_settings.scaled", "scaled.SETTINGS"}
+    monkeypatch.setitem(SETTINGS, "k", 3.0)
+    after = provenance.data_of(of_settings)
+    assert {name for name in after if after[name] != before[name]} == {"scaled.SETTINGS"}

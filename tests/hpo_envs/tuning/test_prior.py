@@ -113,6 +113,21 @@ def test_middle_of_a_new_conditional_hyperparameter_is_that_of_its_range() -> No
     assert all(e.config.get("rate", 2.0) == 2.0 and e.config.get("size", 3.0) == 3.0 for e in tuned if e.given)
 
 
+def test_stopped_trainings_of_a_source_count_with_their_forecast() -> None:
+    def train(config: Any, trial: Any) -> None:
+        for step in range(1, 28):
+            trial.report(config["x"] * (60 - 2 * step) + (1.0 - config["x"]) * step)
+            if trial.should_stop:
+                break
+
+    points = [{"x": x} for x in (0.3, 0.25, 0.2, 0.15, 0.1, 0.9)]
+    tuned = tune(train, {"x": (0.0, 1.0)}, points=points, budget=6, progress=False)
+    assert (tuned.evaluations[5].stopped, tuned.best_config) == (True, {"x": 0.1})
+    assert tuned.evaluations[5].reward > tuned.best.reward
+    (e,) = tune(float_of_x, {"x": (0.0, 1.0)}, sources=[tuned], budget=1, progress=False)
+    assert e.config == {"x": 0.1}
+
+
 def test_sources_with_the_other_goal_are_refused(tmp_path: Path) -> None:
     given: dict[str, Any] = {"budget": 2, "progress": False, "out": tmp_path}
     tuned = tune(helpers.train, helpers.SPACE, goal="min", **given)

@@ -555,6 +555,41 @@ def test_new_evaluation_has_no_checkpoint_of_a_lost_one(tmp_path: Path) -> None:
     assert begun == [False] * 9
 
 
+@pytest.mark.parametrize("yields", [False, True])
+def test_training_that_stops_itself_is_complete(yields: bool) -> None:
+    def scores(config: dict[str, Any]) -> Iterator[float]:
+        for step in range(1, 28):
+            yield min(step * config["x"], 5.0)
+            if step * config["x"] >= 5.0:
+                return
+
+    def train(config: dict[str, Any], trial: Any) -> None:
+        for score in scores(config):
+            trial.report(score)
+            if trial.should_stop:
+                break
+
+    points = [{"x": x} for x in (0.1, 0.12, 0.11, 0.9)]
+    tuned = tune(scores if yields else train, {"x": (0.0, 1.0)}, epochs=27, budget=108, points=points, progress=False)
+    assert (tuned.evaluations[3].status, tuned.evaluations[3].whole) == ("truncated", True)
+    assert tuned.best_score == tuned.pareto[0].metrics["score"] == 5.0
+
+
+def test_trainings_are_compared_with_what_others_returned() -> None:
+    def train(config: dict[str, Any], trial: Any) -> float:
+        best = 0.0
+        for step in range(1, 28):
+            trial.report(config["x"] * (step if step < 9 else 18 - step))
+            best = max(best, trial.curve[-1][1])
+            if trial.should_stop:
+                break
+        return best
+
+    points = [{"x": x} for x in (0.1, 0.2, 0.3, 0.4, 0.9)]
+    tuned = tune(train, {"x": (0.0, 1.0)}, budget=5, points=points, progress=False)
+    assert ([e.status for e in tuned], tuned.best_config) == (["ok"] * 5, {"x": 0.9})
+
+
 def test_finalists_are_chosen_after_the_last_configuration() -> None:
     with Search({"x": (0.0, 1.0)}, agent="random", budget=9, confirm=1) as search:
         trials = [search.ask() for _ in range(6)]

@@ -235,3 +235,10 @@ def test_branches_are_as_likely_as_their_values() -> None:
     assert weights[raw[:, 0] == 0].sum() == pytest.approx(0.5)
     assert [weights[raw[:, 2] == n].sum() for n in (1, 2, 3)] == pytest.approx([1 / 6] * 3)
     assert Points(space_of({"x": (0.0, 1.0)})).weights(np.zeros((2, 1))) is None
+
+
+def test_steps_are_decimal() -> None:
+    (h,) = space_of({"drop": {"low": 0.0, "high": 0.5, "step": 0.1}})
+    assert h.values == (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
+    (h,) = space_of({"n": {"low": 2, "high": 9, "step": 3}})
+    assert (h.values, {*map(type, h.values)}) == ((2, 5, 8), {int})

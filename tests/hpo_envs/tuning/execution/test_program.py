@@ -131,6 +131,31 @@ sys.stdout.write(chr(10).join(lines + ['{"score": %f, "env": %s}' % (x, os.envir
     assert tuned.best_config == {"x": 0.95}
 
 
+@pytest.mark.parametrize("start", ["-m pk.train", "pk/main.py"])
+def test_changed_modules_of_a_program_are_named(start: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("pk").mkdir()
+    Path("pk/train.py").write_text("import sys, json\nfrom .model import k\nprint(k * float(sys.argv[1]))")
+    Path("pk/main.py").write_text("import sys\nimport model\nprint(model.k * float(sys.argv[1]))")
+    given: dict[str, Any] = {"space": {"x": (0.0, 1.0)}, "out": tmp_path / "mine", "progress": False}
+    for k, budget in ((1, 2), (2, 4)):
+        Path("pk/model.py").write_text(f"from math import pi\nk = {k}")
+        if k == 1:
+            assert len(tune(Program(f"{sys.executable} {start} {{x}}"), budget=budget, **given)) == 2
+    with pytest.raises(ValueError, match=r"must have the code of the stored one: .* pk.model\.py"):
+        tune(Program(f"{sys.executable} {start} {{x}}"), budget=4, **given)
+
+
+def test_indented_result_is_one_value(tmp_path: Path) -> None:
+    result = "{'score': 0.5, 'folds': [40, 2], 'more': {'seed': 0}}"
+    for said in (
+        f"json.dumps({result}, indent=2)",
+        f"'log 3' + chr(10) + json.dumps({result}, indent=2) + chr(10) + 'end'",
+    ):
+        (e,) = tune(program(tmp_path, f"print({said})"), {"x": (0.0, 1.0)}, budget=1, progress=False)
+        assert e.metrics == {"score": 0.5}
+
+
 def test_resumed_search_reads_the_same_score(tmp_path: Path) -> None:
     given: dict[str, Any] = {"space": {"x": (0.0, 1.0)}, "out": tmp_path / "mine", "progress": False}
     body = "print('acc=1 loss=2')"

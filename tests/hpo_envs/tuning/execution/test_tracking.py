@@ -36,11 +36,18 @@ def test_evaluations_are_runs_of_mlflow(tmp_path: Path, monkeypatch: pytest.Monk
         (report,) = client.get_metric_history(runs[0].info.run_id, "report")
         assert (report.step, report.value) == (3, 0.25)
         for space in ({"x@": (0.0, 1.0)}, {"y": (0.0, 1.0)}):
-            tune(lambda c: {"f1@5": 2.0, "b": 1.0}, space, objective="f1@5", log="mlflow", budget=1, progress=False)
+            tune(
+                lambda c: {"f1@5": 2.0, "b": 1.0, "cost": 12.5},
+                space,
+                objective="f1@5",
+                log="mlflow",
+                budget=1,
+                progress=False,
+            )
         found = client.search_experiments(filter_string="name LIKE '%lambda%'")
         runs = [run for experiment in found for run in client.search_runs([experiment.experiment_id])]
         assert sorted(key for run in runs for key in run.data.params) == ["x_", "y"]
-        assert [(run.data.metrics["f1_5"], run.data.metrics["b"]) for run in runs] == [(2.0, 1.0)] * 2
+        assert [(run.data.metrics["f1_5"], run.data.metrics["cost"]) for run in runs] == [(2.0, 12.5)] * 2
         assert len(found) == len(runs) == 2
         monkeypatch.setattr(mlflow.MlflowClient, "log_param", lambda *_: 1 / 0)
         with pytest.warns(UserWarning, match="evaluation [01] is not wholly in mlflow, got division by zero"):
