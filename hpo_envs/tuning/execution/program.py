@@ -100,13 +100,13 @@ class Program:
         for name in _names(self._file or ""):
             known = [n for n in always if always[n]]
             one_of("names in braces of the score file", name, known, " (hyperparameters that are always active)")
-        files = {Path(a) for a in self._arguments if "{" not in a and Path(a).is_file()}
+        files = dict.fromkeys(Path(a) for a in self._arguments if "{" not in a and Path(a).is_file())
         roots = {script: script.parent for script in files if script.suffix == ".py"}
         for option, name in itertools.pairwise(self._arguments):
             if option == "-m" and (module := _module(Path(), name)) is not None:
                 roots[module] = Path()
         for script, root in roots.items():
-            files |= _modules(script, root, {script})
+            files |= dict.fromkeys(sorted(_modules(script, root, {script})))
         data = {str(f): f.read_bytes() for f in files if f.stat().st_size <= LARGEST}
         return {name: hashlib.sha256(content).hexdigest()[:16] for name, content in data.items()}
 
