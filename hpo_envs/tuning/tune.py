@@ -80,13 +80,13 @@ def tune(
         objective: Name of the score, or a tuple of names.
         goal: `max` or `min`, or a tuple with one of them per objective.
         bounds: Range of the scores, as in `FunctionHPO-v0`.
-        best: Best known score; with `reference`, the report shows normalised regret, else raw scores. A resumed search
-            keeps its scale.
+        best: Best known score; with `reference`, `hpo-envs report` compares searches by normalised regret, else by raw
+            scores. A resumed search keeps its scale.
         reference: Median score, see `best`.
         epochs: Largest number of epochs of a training.
         candidates: Number of candidates, as in `FunctionHPO-v0`.
         seconds: Time limit of an evaluation; None: no limit.
-        timeout: Seconds after which no evaluation begins; running ones are finished and kept.
+        timeout: Seconds from the call after which no evaluation begins; running ones are finished and kept.
         seed: Seed of the agent and of the candidates.
         sources: Earlier knowledge: tables, frames, Optuna studies, earlier searches or their folders. If the agent
             searches the whole space, their best configurations, clipped to it, are evaluated first; transfer agents
