@@ -23,11 +23,15 @@ import platform
 import subprocess
 import sys
 import sysconfig
+from argparse import Namespace
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import is_dataclass
+from datetime import date
+from enum import Enum
 from importlib.machinery import ModuleSpec
 from importlib.metadata import version
-from pathlib import Path
-from types import CellType, CodeType, FunctionType, ModuleType
+from pathlib import Path, PurePath
+from types import CellType, CodeType, FunctionType, ModuleType, SimpleNamespace
 from typing import Any, NamedTuple
 from zipimport import zipimporter
 
@@ -379,10 +383,13 @@ def _compiled(function: FunctionType) -> str:
 
 
 def _plain(value: Any) -> str:
-    """Data as text, without the order of sets; arrays as digests, and other objects as their type."""
+    """Data as text, without the order of sets; arrays as digests, records by their fields, other objects by type."""
     kind = type(value).__name__
-    if isinstance(value, (bool, int, float, complex, str, bytes, type(None), type(...), np.generic)):
+    exact = bool, int, float, complex, str, bytes, type(None), type(...), np.generic, PurePath, Enum, date
+    if isinstance(value, exact):
         return repr(value)
+    if isinstance(value, (Namespace, SimpleNamespace)) or (is_dataclass(value) and not isinstance(value, type)):
+        return f"{kind}({_plain(vars(value))})"
     if isinstance(value, np.ndarray) and value.dtype.kind != "O":
         return f"{value.dtype}{value.shape}{_digest(np.ascontiguousarray(value).tobytes())}"
     if isinstance(value, np.ndarray):

@@ -50,7 +50,6 @@ class Trial:
     Attributes:
         curve: (step, score) of each stored report.
         should_stop: Whether the training should end now; if it returns no score, its last report counts.
-        stopped: Whether no report has followed the one after which the training should end.
         diverged: Whether a report was not finite, or too large.
         forecast: Final score predicted at the last check; None before the first prediction.
     """
@@ -63,7 +62,7 @@ class Trial:
         self._folder, self._sign, self._steps = folder, sign, steps
         self._longest = self._next = 0  # last step of any training at the last reading; step of the next one
         self.curve: list[tuple[int, float]] = []
-        self.should_stop = self.stopped = self.diverged = False
+        self.should_stop = self.diverged = False
         self.forecast: float | None = None
 
     def __repr__(self) -> str:
@@ -73,6 +72,11 @@ class Trial:
         """Store the score that a complete training returned: others are compared with it, not with its last report."""
         with contextlib.suppress(OSError), open(self._folder / str(self.number), "a", encoding="ascii") as stream:
             stream.write(json.dumps([step, score]) + "\n")
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the training should end, and has reported fewer steps than the longest one: others went on."""
+        return self.should_stop and bool(self.curve) and self.curve[-1][0] < (self._steps or self._longest)
 
     @property
     def complete(self) -> bool:
@@ -116,8 +120,7 @@ class Trial:
             stream.write(json.dumps([at, float(value)]) + "\n")
         self.curve.append((at, float(value)))
         over = self.limit is not None and at >= self.limit
-        before, self.should_stop = self.should_stop, self.should_stop or over or self._is_behind(last, at)
-        self.stopped = self.should_stop and not before
+        self.should_stop = self.should_stop or over or self._is_behind(last, at)
 
     def _is_behind(self, last: int, at: int) -> bool:
         """At a check, set `forecast` and return whether the training is unlikely to end best; at other steps, False.

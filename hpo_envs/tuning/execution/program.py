@@ -203,13 +203,15 @@ def _modules(script: Path, root: Path, known: set[Path]) -> set[Path]:
 
 
 def _documents(output: str) -> Iterator[str]:
-    """Yield the lines of an output, and as one text what is between lines of { and }; blanks may begin no number."""
-    lines = iter(output.splitlines())
-    for line in lines:
-        if line.rstrip() == "{":
-            inside = [line, *itertools.takewhile(lambda text: text.rstrip() != "}", lines), "}"]
-            yield "\n".join(inside)
-        elif line[:1].strip() or "{" in line:
+    """Yield the lines of an output; what is between one that ends with a bracket and its end is one text."""
+    lines = output.splitlines()
+    while lines:
+        line = lines.pop(0).rstrip()
+        end = next((i for i, text in enumerate(lines) if text[:1] in ("}", "]")), None) if line[-1:] in "{[" else None
+        if line and end is not None:
+            yield "\n".join([line[-1], *lines[:end], lines[end][0]])
+            del lines[: end + 1]
+        else:
             yield line
 
 

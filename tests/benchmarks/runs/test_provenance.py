@@ -1,6 +1,8 @@
 """Provenance of a run: number versions, and digests of outside modules, computed from their sources."""
 
+import argparse
 import ast
+import dataclasses
 import hashlib
 import importlib
 import math
@@ -10,6 +12,8 @@ import subprocess
 import sys
 import zipfile
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -241,7 +245,7 @@ def test_looking_at_code_runs_none_of_it(tmp_path: Path, monkeypatch: pytest.Mon
     assert list(found) == ["unread", "unread.inner", "unread.inner.agent", "unread.inner.tools"]
 
 
-SETTINGS: dict[str, float] = {"k": 2.0}
+SETTINGS: Any = {"k": 2.0}
 
 
 def scaled(x: float) -> float:
@@ -257,4 +261,11 @@ def test_globals_that_a_function_names_are_its_data(monkeypatch: pytest.MonkeyPa
     assert {*before} == {"of_settings.scaled", "scaled.SETTINGS"}
     monkeypatch.setitem(SETTINGS, "k", 3.0)
     after = provenance.data_of(of_settings)
+    for kind in (argparse.Namespace, SimpleNamespace, dataclasses.make_dataclass("Settings", ["k"]), Path):
+        given = [kind(k=k) if kind is not Path else Path(str(k)) for k in (2.0, 3.0)]
+        found = []
+        for value in given:
+            monkeypatch.setitem(globals(), "SETTINGS", value)
+            found.append(provenance.data_of(of_settings)["scaled.SETTINGS"])
+        assert found[0] != found[1]
     assert {name for name in after if after[name] != before[name]} == {"scaled.SETTINGS"}

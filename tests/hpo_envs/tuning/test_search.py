@@ -575,6 +575,20 @@ def test_training_that_stops_itself_is_complete(yields: bool) -> None:
     assert tuned.best_score == tuned.pareto[0].metrics["score"] == 5.0
 
 
+def test_training_that_ends_after_a_further_report_is_stopped() -> None:
+    def train(config: dict[str, Any], trial: Any) -> None:
+        for step in range(1, 28):
+            trial.report(config["x"] * (60 - 2 * step) + (1.0 - config["x"]) * step)
+            if step % 4 == 0 and trial.should_stop:
+                break
+
+    points = [{"x": x} for x in (0.3, 0.25, 0.2, 0.15, 0.1, 0.9)]
+    for given in ({"budget": 6}, {"budget": 162, "epochs": 27}):
+        tuned = tune(train, {"x": (0.0, 1.0)}, points=points, progress=False, **given)
+        assert (tuned.evaluations[5].stopped, len(tuned.evaluations[5].curve)) == (True, 4)
+        assert tuned.best_config == {"x": 0.1}
+
+
 def test_trainings_are_compared_with_what_others_returned() -> None:
     def train(config: dict[str, Any], trial: Any) -> float:
         best = 0.0
