@@ -11,6 +11,7 @@ a user's agent that none of its arguments names; and what a process changes afte
 
 import ast
 import contextlib
+import dis
 import functools
 import hashlib
 import importlib.util
@@ -263,11 +264,15 @@ def _definitions(thing: Any) -> list[Any]:
     return [*found.values()]
 
 
+ENTRIES, SAMPLED = 1_000_000, 1_000
+"""Most entries of an array or list, and ten times the rows of a table, that are all compared; size of a sample."""
+
+
 def data_of(function: Callable[..., Any]) -> dict[str, str]:
     """Return the digests of a function's data by name: of globals, closures, defaults, fixed arguments, attributes.
 
     They tell a search that resumes with other data, of which the code is the same. Numbers, texts, arrays, tables, and
-    collections of these count by value, other objects only by type.
+    collections of these count by value, from a sample if they are large, other objects only by type.
     """
     todo: list[Any] = [function]
     named: dict[str, Any] = {}
@@ -303,11 +308,12 @@ def data_of(function: Callable[..., Any]) -> dict[str, str]:
 
 
 def _globals(function: FunctionType) -> dict[str, Any]:
-    """Return the globals that a function's code names, without modules, classes and functions of other modules."""
+    """Return the globals that a function names and does not assign, without modules, classes, others' functions."""
     codes = [function.__code__]
     for code in codes:  # which grows
         codes += [constant for constant in code.co_consts if isinstance(constant, CodeType)]
-    names = {name: function.__globals__.get(name) for code in codes for name in code.co_names}
+    own = {i.argval for code in codes for i in dis.get_instructions(code) if i.opname == "STORE_GLOBAL"}
+    names = {name: function.__globals__.get(name) for code in codes for name in code.co_names if name not in own}
     return {
         name: value
         for name, value in names.items()
@@ -382,6 +388,11 @@ def _compiled(function: FunctionType) -> str:
     return repr(found)
 
 
+def _some(size: int, most: int) -> Any:
+    """Return the indices of an even sample of `SAMPLED` of more than `most` entries; None for fewer."""
+    return None if size <= most else np.linspace(0, size - 1, SAMPLED).astype(np.intp)
+
+
 def _plain(value: Any) -> str:
     """Data as text, without the order of sets; arrays as digests, records by their fields, other objects by type."""
     kind = type(value).__name__
@@ -390,14 +401,20 @@ def _plain(value: Any) -> str:
         return repr(value)
     if isinstance(value, (Namespace, SimpleNamespace)) or (is_dataclass(value) and not isinstance(value, type)):
         return f"{kind}({_plain(vars(value))})"
-    if isinstance(value, np.ndarray) and value.dtype.kind != "O":
-        return f"{value.dtype}{value.shape}{_digest(np.ascontiguousarray(value).tobytes())}"
     if isinstance(value, np.ndarray):
-        return f"{kind}({_plain(value.tolist())})"
+        shape, some = value.shape, _some(value.size, ENTRIES)
+        value = value if some is None else value[np.unravel_index(some, shape)]  # also if it is larger than the memory
+        if value.dtype.kind == "O":
+            return f"{kind}({_plain(value.tolist())})"
+        return f"{value.dtype}{shape}{_digest(np.ascontiguousarray(value).tobytes())}"
     if hasattr(value, "to_numpy") and not isinstance(value, type):  # a table
-        return f"{kind}({_plain(value.to_numpy())}, {_plain([*getattr(value, 'columns', ())])})"
+        rows = _some(len(value), ENTRIES // 10) if hasattr(value, "iloc") else None
+        part = value if rows is None else value.iloc[rows]
+        return f"{kind}({len(value)}, {_plain(part.to_numpy())}, {_plain([*getattr(value, 'columns', ())])})"
     if not isinstance(value, (set, frozenset, tuple, list, dict)):
         return kind
+    if isinstance(value, (tuple, list)) and (some := _some(len(value), ENTRIES)) is not None:
+        value = [len(value), *(value[i] for i in some)]
     parts = [f"{_plain(k)}: {_plain(v)}" for k, v in value.items()] if isinstance(value, dict) else map(_plain, value)
     return f"{kind}({', '.join(sorted(parts) if isinstance(value, (set, frozenset)) else parts)})"
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from hpo_envs.agents import AGENTS
@@ -256,11 +257,14 @@ def of_settings(config: dict[str, float]) -> float:
     return scaled(config["x"]) + math.pi
 
 
-def test_globals_that_a_function_names_are_its_data(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_globals_that_a_function_names_are_its_data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     before = provenance.data_of(of_settings)
     assert {*before} == {"of_settings.scaled", "scaled.SETTINGS"}
     monkeypatch.setitem(SETTINGS, "k", 3.0)
     after = provenance.data_of(of_settings)
+    large = np.lib.format.open_memmap(tmp_path / "large.npy", "w+", np.uint8, (2**31,))  # of holes
+    monkeypatch.setitem(globals(), "SETTINGS", large)
+    assert provenance.data_of(of_settings) == provenance.data_of(of_settings)
     for kind in (argparse.Namespace, SimpleNamespace, dataclasses.make_dataclass("Settings", ["k"]), Path):
         given = [kind(k=k) if kind is not Path else Path(str(k)) for k in (2.0, 3.0)]
         found = []

@@ -147,7 +147,8 @@ def test_changed_modules_of_a_program_are_named(start: str, tmp_path: Path, monk
 
 
 def test_indented_result_is_one_value(tmp_path: Path) -> None:
-    assert tune(program(tmp_path, "print('acc ['); print(' 0.25')"), {"x": [1]}, budget=1, progress=False).best_score == 0.25
+    unclosed = tune(program(tmp_path, "print('acc ['); print(' 0.25')"), {"x": [1]}, budget=1, progress=False)
+    assert unclosed.best_score == 0.25
     result = "{'score': 0.5, 'folds': [40, 2], 'more': {'seed': 0}}"
     for said in (
         f"json.dumps({result}, indent=2)",
