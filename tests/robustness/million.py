@@ -1,6 +1,7 @@
 """A study of a million runs: seconds and memory of planning, storing, scoring and its page, and how they grow.
 
     python tests/robustness/million.py [--sizes 10000 100000 1000000]
+    python tests/robustness/million.py --search --sizes 10000    # a search by `tune`: running, loading, its page
 
 The runs are copies of some real ones under other ids, agents and seeds. Each size has its own process.
 """
@@ -26,6 +27,7 @@ from hpo_envs.benchmarks.report import page
 from hpo_envs.benchmarks.study import plan
 from hpo_envs.benchmarks.study.store import Store
 from hpo_envs.families.registry import SPECS
+from hpo_envs.tuning import load, tune
 
 IDS = [name for name in SPECS if name.startswith("CharHPO-")][:20]
 AGENTS = [f"agent-{i}" for i in range(25)]
@@ -67,22 +69,39 @@ def measure(size: int, folder: Path) -> dict[str, float]:
     return {**found, "MB": size_on_disk / 1e6, "memory": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3}
 
 
+def searched(size: int, folder: Path) -> dict[str, float]:
+    """CPU seconds of a search, of loading it and of its page, and bytes."""
+    space = {"x": (0.0, 1.0), "rate": (1e-5, 1.0, "log"), "kind": ["a", "b"], "depth": (1, 9)}
+
+    def train(config: dict[str, Any]) -> float:
+        return float(config["x"] + (config["kind"] == "a") - 0.1 * abs(config["depth"] - 4))
+
+    given: dict[str, Any] = {"agent": "random", "candidates": size, "budget": size, "out": folder, "progress": False}
+    found = {"tune": timed(lambda: tune(train, space, **given)), "load": timed(lambda: load(folder))}
+    found["page"] = timed(load(folder).report)
+    size_on_disk = sum(p.stat().st_size for p in folder.iterdir() if p.is_file())
+    return {**found, "MB": size_on_disk / 1e6, "memory": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3}
+
+
 def main() -> int:
     """Print a line for each size, and the exponents between the first and the last."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sizes", type=int, nargs="+", default=[10_000, 100_000, 1_000_000])
+    parser.add_argument("--search", action="store_true", help="a search instead of a study")
     parser.add_argument("--one", action="store_true", help="measure in this process, and print JSON")
     args = parser.parse_args()
     if args.one:
         with tempfile.TemporaryDirectory() as folder:
-            print(json.dumps(measure(args.sizes[0], Path(folder))))
+            print(json.dumps((searched if args.search else measure)(args.sizes[0], Path(folder))))
         return 0
     found = []
     for size in args.sizes:
-        command = [sys.executable, __file__, "--one", "--sizes", str(size)]
+        command = [sys.executable, __file__, "--one", "--sizes", str(size), *["--search"] * args.search]
         done = subprocess.run(command, check=True, capture_output=True)
         found.append(json.loads(done.stdout))
         print(f"{size}: " + ", ".join(f"{name} {value:.3g}" for name, value in found[-1].items()), flush=True)
+    if len(args.sizes) == 1:
+        return 0
     growth = np.log(args.sizes[-1] / args.sizes[0])
     slopes = {name: np.log(found[-1][name] / found[0][name]) / growth for name in found[0]}
     print("exponents: " + ", ".join(f"{name} {value:.2f}" for name, value in slopes.items()))
