@@ -1,5 +1,6 @@
 """Membership in a shared search (`join`): heartbeats that show which processes are alive."""
 
+import contextlib
 import os
 import platform
 import secrets
@@ -45,7 +46,8 @@ class Membership:
 
     def _beat(self) -> None:
         while not self._ended.wait(BEAT):
-            self._touch()
+            with contextlib.suppress(OSError):  # a file server may be away for a while
+                self._touch()
 
     def lives(self, name: str) -> bool:
         """Send a heartbeat; return whether the process with this name is alive, see `lives`."""

@@ -261,7 +261,9 @@ def executor_of(kind: Any, workers: int, function: Function) -> Calls:
 
 
 def not_importable(function: Function) -> str | None:
-    """Return why other processes cannot import a function; None if no reason is known."""
+    """Return why other processes cannot import a function, or none can start; None if no reason is known."""
+    if multiprocessing.current_process().daemon:
+        return "this process is daemonic, which may have no children"
     main = sys.modules["__main__"]
     name = getattr(getattr(main, "__spec__", None), "name", "")  # processes import no main module of a package
     found = os.path.isfile(getattr(main, "__file__", "")) and not name.endswith("__main__")

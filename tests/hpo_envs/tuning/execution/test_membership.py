@@ -14,6 +14,7 @@ import pytest
 from hpo_envs.commands.main import main
 from hpo_envs.tuning import Search, load, tune
 from hpo_envs.tuning.execution import membership
+from hpo_envs.tuning.execution.membership import Membership
 from tests.helpers import ROOT, WIDE, rejects
 from tests.hpo_envs.tuning import helpers
 
@@ -183,3 +184,18 @@ def test_smaller_budget_of_a_joining_process_ends_no_other(tmp_path: Path) -> No
         with Search({"x": (0.0, 1.0)}, budget=7, **given):
             assert len([first.tell(trial, 1.0) for trial in first]) == 5
         other.close()
+
+
+def test_heart_beats_on_after_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(membership, "BEAT", 0.01)
+    member, beats, again = Membership(tmp_path), [OSError(116, "Stale file handle"), None], threading.Event()
+
+    def touch() -> None:
+        if not beats:
+            again.set()
+        elif (error := beats.pop(0)) is not None:
+            raise error
+
+    monkeypatch.setattr(member, "_touch", touch)
+    assert again.wait(60)
+    member.close()

@@ -2,6 +2,7 @@
 
 import decimal
 import functools
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -17,6 +18,7 @@ import pytest
 
 from hpo_envs.benchmarks.runs.executors import PooledCalls, WorkerLost
 from hpo_envs.tuning.execution.workers import Job, executor_of, not_importable, perform, processes
+from tests.helpers import rejects
 from tests.hpo_envs.tuning import helpers
 
 
@@ -207,3 +209,10 @@ def test_generator_that_takes_too_long_is_stopped_and_ends() -> None:
     done = perform(job(endless, "epochs", epoch=2, training=("endless", 1), seconds=0.3))
     assert "must end within 0.3 s" in done.outcomes[-1][1].error
     assert ended.wait(30)
+
+
+def test_daemonic_process_has_threads_as_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(multiprocessing.current_process()._config, "daemon", True)  # type: ignore[attr-defined]
+    rejects("this process is daemonic, which may have no children", executor_of, "processes", 2, helpers.train)
+    with pytest.warns(UserWarning, match="workers are threads, because this process is daemonic"):
+        executor_of("auto", 2, helpers.train).close()
