@@ -411,14 +411,15 @@ class SearchRecord:
     def run(self) -> Run | None:
         """Return the search as a run, for scores and reports; None before the first feasible evaluation.
 
-        Evaluations that are infeasible or lack a score have, in each objective, the lowest reward of the feasible ones.
+        Evaluations that are infeasible, lack a score or are less complete than the best have, in each objective, the
+        lowest reward of the others.
         """
-        ended = self.ended
-        good = [e.rewards for e in ended if e.feasible and e.rewards is not None]
         if self.best is None:
             return None
-        worst = np.min(good, axis=0).tolist()
-        rewards = np.array([e.rewards if e.feasible and e.rewards is not None else worst for e in ended])
+        ended, most = self.ended, self.best.rank[0]
+        good = {e.number: e.rewards for e in ended if e.feasible and e.rank[0] == most and e.rewards is not None}
+        worst = np.min([*good.values()], axis=0).tolist()
+        rewards = np.array([good.get(e.number, worst) for e in ended])
         status, h = np.array([STATUSES.index(e.status) for e in ended], np.int8), self.header
         header = {**h["run"], "budget": h["budget"], "agent": h["agent"], "hyperparameters": h["hyperparameters"]}
         if "code" in h:

@@ -15,6 +15,7 @@ from hpo_envs.tables import user
 from hpo_envs.tuning import Search, load, tune
 from hpo_envs.tuning.preparation import Preparation
 from hpo_envs.tuning.prior import source
+from hpo_envs.tuning.record import runs_of
 from tests.helpers import rejects
 from tests.hpo_envs.tuning import helpers
 
@@ -113,7 +114,7 @@ def test_middle_of_a_new_conditional_hyperparameter_is_that_of_its_range() -> No
     assert all(e.config.get("rate", 2.0) == 2.0 and e.config.get("size", 3.0) == 3.0 for e in tuned if e.given)
 
 
-def test_stopped_trainings_of_a_source_count_with_their_forecast() -> None:
+def test_stopped_trainings_of_a_source_count_with_their_forecast(tmp_path: Path) -> None:
     def train(config: Any, trial: Any) -> None:
         for step in range(1, 28):
             trial.report(config["x"] * (60 - 2 * step) + (1.0 - config["x"]) * step)
@@ -121,11 +122,13 @@ def test_stopped_trainings_of_a_source_count_with_their_forecast() -> None:
                 break
 
     points = [{"x": x} for x in (0.3, 0.25, 0.2, 0.15, 0.1, 0.9)]
-    tuned = tune(train, {"x": (0.0, 1.0)}, points=points, budget=6, progress=False)
+    tuned = tune(train, {"x": (0.0, 1.0)}, points=points, budget=6, out=tmp_path, progress=False)
     assert (tuned.evaluations[5].stopped, tuned.best_config) == (True, {"x": 0.1})
     assert tuned.evaluations[5].reward > tuned.best.reward
     (e,) = tune(float_of_x, {"x": (0.0, 1.0)}, sources=[tuned], budget=1, progress=False)
     assert e.config == {"x": 0.1}
+    (run,) = runs_of(tmp_path)
+    assert run.rewards.max() == tuned.best.reward
 
 
 def test_sources_with_the_other_goal_are_refused(tmp_path: Path) -> None:
