@@ -427,13 +427,13 @@ def _read(name: str, path: Path, changed: int, size: int) -> tuple[str, tuple[st
     from hpo_envs.benchmarks.runs.needed import syntax  # few runs are of code from outside
 
     try:
-        imports = tuple(sorted(set(_imports(ast.parse(source), name, path))))
-        return _digest(syntax(source).encode()), imports
+        names = tuple(sorted(set(imports(ast.parse(source), name, path))))
+        return _digest(syntax(source).encode()), names
     except (SyntaxError, ValueError, RecursionError):  # a compiled module
         return _digest(source), ()
 
 
-def _imports(tree: ast.Module, name: str, path: Path) -> Iterator[str]:
+def imports(tree: ast.Module, name: str, path: Path) -> Iterator[str]:
     """Names that a module imports, with the packages that contain them; they may be functions or classes."""
     package = name if path.name == "__init__.py" else name.rpartition(".")[0]
     if name in MAIN:  # of a program begun by `python -m`, which may import relatively

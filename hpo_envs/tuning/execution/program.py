@@ -23,6 +23,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from hpo_envs.benchmarks.runs.provenance import imports
 from hpo_envs.tables.checks import one_of, parsed, shown
 from hpo_envs.tables.table import Hyperparameter, is_number
 
@@ -187,18 +188,11 @@ def _module(root: Path, name: str) -> Path | None:
 
 def _modules(script: Path, root: Path, known: set[Path]) -> set[Path]:
     """Return `known` with the modules below `root` that a Python script imports, and those that they import."""
-    nodes = list[ast.AST]()
+    name = ".".join(script.relative_to(root).with_suffix("").parts)
     with contextlib.suppress(SyntaxError, ValueError, RecursionError):
-        nodes += ast.walk(ast.parse(script.read_bytes()))
-    names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
-    for node in nodes:
-        if isinstance(node, ast.ImportFrom):
-            above = script.parent.relative_to(root).parts if node.level else ()
-            package = [*above[: len(above) + 1 - node.level], *filter(None, [node.module])]
-            names += [".".join([*package, *more]) for more in ([], *([alias.name] for alias in node.names))]
-    for module in filter(None, (_module(root, name) for name in names)):
-        if module not in known:
-            known |= _modules(module, root, known | {module})
+        for module in {_module(root, other) for other in imports(ast.parse(script.read_bytes()), name, script)}:
+            if module is not None and module not in known:
+                known |= _modules(module, root, known | {module})
     return known
 
 
