@@ -86,7 +86,9 @@ class Program:
             raise ValueError(f"pattern must have a group that is the score, got {pattern!r}")
 
     def digests(self, space: Iterable[Hyperparameter]) -> dict[str, str]:
-        """Return digests of files of at most `LARGEST` bytes by name: arguments, and modules beside a Python script.
+        """Return digests of files of at most `LARGEST` bytes by name: arguments, also after `=`, and Python modules.
+
+        Modules of a script are looked for beside it, those of `-m` in this folder, its `src` and `PYTHONPATH`.
 
         Raises:
             ValueError: A hyperparameter is named `trial`, a name in braces is neither that nor a hyperparameter, or the
@@ -101,11 +103,13 @@ class Program:
         for name in _names(self._file or ""):
             known = [n for n in always if always[n]]
             one_of("names in braces of the score file", name, known, " (hyperparameters that are always active)")
-        files = dict.fromkeys(Path(a) for a in self._arguments if "{" not in a and Path(a).is_file())
+        given = [part for a in self._arguments if "{" not in a for part in (a, a.partition("=")[2]) if part]
+        files = dict.fromkeys(path for part in given if (path := Path(part)).is_file())
         roots = {script: script.parent for script in files if script.suffix == ".py"}
         for option, name in itertools.pairwise(self._arguments):
-            if option == "-m" and (module := _module(Path(), name)) is not None:
-                roots[module] = Path()
+            for root in map(Path, ("", "src", *os.environ.get("PYTHONPATH", "").split(os.pathsep))):
+                if option == "-m" and (module := _module(root, name)) is not None:
+                    roots.setdefault(module, root)
         for script, root in roots.items():
             files |= dict.fromkeys(sorted(_modules(script, root, {script})))
         data = {str(f): f.read_bytes() for f in files if f.stat().st_size <= LARGEST}

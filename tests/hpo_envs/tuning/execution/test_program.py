@@ -131,18 +131,26 @@ sys.stdout.write(chr(10).join(lines + ['{"score": %f, "env": %s}' % (x, os.envir
     assert tuned.best_config == {"x": 0.95}
 
 
-@pytest.mark.parametrize("start", ["-m pk.train", "pk/main.py"])
-def test_changed_modules_of_a_program_are_named(start: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "start, source, changed",
+    [("-m pk.train", "", "model.py"), ("-m pk.train", "src", "model.py"), ("pk/main.py", "", "model.py"),
+     ("pk/main.py --config=pk/c.json", "", "c.json")],
+)  # fmt: skip
+def test_changed_files_of_a_program_are_named(
+    start: str, source: str, changed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("pk").mkdir()
-    Path("pk/train.py").write_text("import sys, json\nfrom .model import k\nprint(k * float(sys.argv[1]))")
-    Path("pk/main.py").write_text("import sys\nimport model\nprint(model.k * float(sys.argv[1]))")
+    monkeypatch.setenv("PYTHONPATH", source)
+    folder = Path(source) / "pk"
+    folder.mkdir(parents=True)
+    (folder / "train.py").write_text("import sys\nfrom .model import k\nprint(k * float(sys.argv[1]))")
+    (folder / "main.py").write_text("import sys\nimport model\nprint(model.k * float(sys.argv[-1]))")
+    (folder / "model.py").write_text("from math import pi\nk = 1")
+    (folder / "c.json").write_text("{}")
     given: dict[str, Any] = {"space": {"x": (0.0, 1.0)}, "out": tmp_path / "mine", "progress": False}
-    for k, budget in ((1, 2), (2, 4)):
-        Path("pk/model.py").write_text(f"from math import pi\nk = {k}")
-        if k == 1:
-            assert len(tune(Program(f"{sys.executable} {start} {{x}}"), budget=budget, **given)) == 2
-    with pytest.raises(ValueError, match=r"must have the code of the stored one: .* pk.model\.py"):
+    assert len(tune(Program(f"{sys.executable} {start} {{x}}"), budget=2, **given)) == 2
+    (folder / changed).write_text("k = 2" if changed.endswith(".py") else "[]")
+    with pytest.raises(ValueError, match=f"must have the code of the stored one: .* {folder / changed}"):
         tune(Program(f"{sys.executable} {start} {{x}}"), budget=4, **given)
 
 
