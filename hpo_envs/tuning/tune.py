@@ -219,14 +219,16 @@ class _Progress:
     def show(self, evaluation: Evaluation) -> None:
         """Advance the bar; print a line for the evaluation if lines are shown, or if it failed and failures are."""
         if self._lines or (self._failures and evaluation.rewards is None):
-            self._bar.write(self._line(evaluation), file=sys.stderr)
+            with contextlib.suppress(OSError):  # a log on a full disk ends no search
+                self._bar.write(self._line(evaluation), file=sys.stderr)
         self._advance()
 
     def close(self) -> None:
         """Print mistakes, and what ended the search before its budget, unless `progress` is False."""
         if self._failures:
-            for line in filter(None, [*named(self._record.ended), self._search.ending]):
-                print(line, file=sys.stderr)
+            with contextlib.suppress(OSError):
+                for line in filter(None, [*named(self._record.ended), self._search.ending]):
+                    print(line, file=sys.stderr)
 
     def _advance(self) -> None:
         if self._bar.disable:

@@ -1,6 +1,7 @@
 """`tune` as users call it: with workers, failures, kills, and refused arguments."""
 
 import ast
+import contextlib
 import copy
 import functools
 import importlib
@@ -467,3 +468,12 @@ def test_branch_with_one_configuration_is_tried(agent: str) -> None:
     function = train if agent == "hyperband" else lambda config: [*train(config)][-1]
     space = {"kind": ["adam", "sgd"], "momentum": {"low": 0.0, "high": 0.99, "if": {"kind": ["sgd"]}}}
     assert tune(function, space, agent=agent, progress=False, **given).best_config == {"kind": "adam"}
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a device that is always full")
+def test_full_log_ends_no_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = []
+    with contextlib.suppress(OSError), open("/dev/full", "w", buffering=1, encoding="utf-8") as log:
+        monkeypatch.setattr(sys, "stderr", log)
+        found += tune(helpers.train, helpers.SPACE, agent="random", budget=3)
+    assert len(found) == 3
