@@ -127,7 +127,7 @@ class Program:
         file = None if self._file is None else Path(_NAMES.vformat(self._file, (), values))
         if file is not None:  # what another run left is no score of this one
             file.unlink(missing_ok=True)
-        output = ""
+        output, first = "", 1  # number of the program's first epoch
         given: Any = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE}
         given |= {"start_new_session": True, "preexec_fn": self._limit if os.name == "posix" else None}
         given |= {"env": {"PYTHONUNBUFFERED": "1", **os.environ}}  # reports come at once
@@ -141,7 +141,7 @@ class Program:
                         output += line
                         if len(output) > 2 * LARGEST:
                             output = output[-LARGEST:]
-                        _report(line, trial)
+                        first = _report(line, trial, first)
                         if trial.should_stop and not trial.complete:  # a complete one has yet to print its score
                             try:  # one whose output was buffered, and comes at its end, has trained to it
                                 process.wait(ENDING)
@@ -234,12 +234,19 @@ def _loads(text: str) -> Any:
     return json.loads(text, object_pairs_hook=several)
 
 
-def _report(line: str, trial: Any) -> None:
-    """Report to the trial if a line of JSON has its objective and a step."""
+def _report(line: str, trial: Any, first: int) -> int:
+    """Report to the trial if a line of JSON has its objective and a later step; return the number of the first step.
+
+    Steps may begin with 0. A step that is not later than the last, as in a summary of the best epoch, is no report.
+    """
     value = _parsed(line)
     step = next((value[key] for key in STEPS if key in value), None) if isinstance(value, dict) else None
-    if step is not None and trial.objective in value:
-        trial.report(value[trial.objective], step)
+    if not isinstance(step, int) or trial.objective not in value:
+        return first
+    first = first if trial.curve else min(step, 1)
+    if step - first >= (trial.curve[-1][0] if trial.curve else 0):
+        trial.report(value[trial.objective], step - first + 1)
+    return first
 
 
 class _Names(string.Formatter):

@@ -154,6 +154,16 @@ def test_changed_files_of_a_program_are_named(
         tune(Program(f"{sys.executable} {start} {{x}}"), budget=4, **given)
 
 
+@pytest.mark.parametrize("first", [0, 1, 3])
+def test_last_line_may_name_an_epoch_again(first: int, tmp_path: Path) -> None:
+    body = f"""
+for e in range({first}, 9): print(json.dumps({{"epoch": e, "score": e}}))
+print(json.dumps({{"score": 0.5, "epoch": 4, "test": 1.0}}))"""
+    (e,) = tune(program(tmp_path, body), {"x": (0.0, 1.0)}, budget=1, progress=False)
+    assert (e.metrics["score"], e.metrics["test"]) == (0.5, 1.0)
+    assert e.curve == [[step + (first == 0), step] for step in range(first, 9)]
+
+
 def test_indented_result_is_one_value(tmp_path: Path) -> None:
     unclosed = tune(program(tmp_path, "print('acc ['); print(' 0.25')"), {"x": [1]}, budget=1, progress=False)
     assert unclosed.best_score == 0.25
