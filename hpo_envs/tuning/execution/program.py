@@ -1,6 +1,7 @@
 """Programs in any language to tune: command line, score in the output or a file, memory limit, termination."""
 
 import ast
+import bisect
 import contextlib
 import ctypes
 import hashlib
@@ -202,15 +203,17 @@ def _modules(script: Path, root: Path, known: set[Path]) -> set[Path]:
 
 def _documents(output: str) -> Iterator[str]:
     """Yield the lines of an output; what is between one that ends with a bracket and its end is one text."""
-    lines = output.splitlines()
-    while lines:
-        line = lines.pop(0).rstrip()
-        end = next((i for i, text in enumerate(lines) if text[:1] in ("}", "]")), None) if line[-1:] in "{[" else None
-        if line and end is not None:
-            yield "\n".join([line[-1], *lines[:end], lines[end][0]])
-            del lines[: end + 1]
+    lines, i = output.splitlines(), 0
+    ends = [k for k, text in enumerate(lines) if text[:1] in ("}", "]")]
+    while i < len(lines):
+        line, later = lines[i].rstrip(), bisect.bisect_right(ends, i)
+        if line[-1:] in ("{", "[") and later < len(ends):
+            end = ends[later]
+            yield "\n".join([line[-1], *lines[i + 1 : end], lines[end][0]])
+            i = end
         else:
             yield line
+        i += 1
 
 
 def _parsed(line: str) -> Any:
